@@ -1,4 +1,4 @@
-"""`python -m deepnb lab`: JupyterLab on the notebooks. `tour`: the story of one in the terminal. `acp`: an agent for chats."""
+"""`python -m deepnb lab`: JupyterLab on the notebooks. `tour`: one of them in the terminal. `acp`: an agent for chats."""
 
 import argparse
 import sys
@@ -12,8 +12,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lab = commands.add_parser("lab", help="open the notebooks in JupyterLab, on this machine only")
     lab.add_argument("--port", type=int, default=8888, help="the port to listen on, or the next free one")
     lab.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
-    tour = commands.add_parser("tour", help="run the story of notebook 01 in this terminal, offline")
-    tour.add_argument("--fast", action="store_true", help="do not pause between the words")
+    tour = commands.add_parser("tour", help="play notebook 01 in this terminal, offline")
+    tour.add_argument("--fast", action="store_true", help="do not pause between the steps")
     acp = commands.add_parser("acp", help="serve a client of the Agent Client Protocol, such as Jupyter AI")
     acp.add_argument("--model", default="offline", help="the model, as %%agent use takes it")
     acp.add_argument("--keep", metavar="DIR", help="keep memory, notes and skills there, as %%memory keep does")
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.command == "acp":
             given = {name: value for name, value in vars(chosen).items() if name != "command"}
             return int(part("python -m deepnb acp")(**given))
-        part("python -m deepnb tour")(delay=0.0 if chosen.fast or not sys.stdout.isatty() else 0.01)
+        part("python -m deepnb tour")(pause=0.0 if chosen.fast or not sys.stdout.isatty() else 1.5)
         return 0
     except DeepnbError as error:
         print(f"deepnb: {error}", file=sys.stderr)

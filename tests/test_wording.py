@@ -109,26 +109,17 @@ def test_what_is_left_out_exists(path: str) -> None:
 
 
 @every_row(
-    "source",
+    ("source", "is_read"),
     [
-        'raise DeepnbError(f"{name} is no thread", "mend it and go on")',
-        'line = f"{path}: both texts stands in it {now}"',
-        'x = {"write_file": "this waits for your word"}',
-        'EMPTY = ("nothing is lost, and " "nought is told")',
+        ('raise DeepnbError(f"{name} is no thread", "mend it and go on")', True),
+        ('line = f"{path}: both texts stands in it {now}"', True),
+        ('x = {"write_file": "this waits for your word"}', True),
+        ('EMPTY = ("nothing is lost, and " "nought is told")', True),
+        ('"""What the user is told."""', False),
+        ('re.compile(r"you are told (?:to|that) do")', False),
+        ('told["told"] = "told"', False),
+        ('f"{told} by it"', False),
     ],
 )
-def test_a_strange_word_is_found(source: str) -> None:
-    assert strange(literals(source), "x.py")
-
-
-@every_row(
-    "source",
-    [
-        '"""What the user is told."""',
-        're.compile(r"you are told (?:to|that) do")',
-        'told["told"] = "told"',
-        'f"{told} by it"',
-    ],
-)
-def test_what_no_user_reads_is_not_found(source: str) -> None:
-    assert not strange(literals(source), "x.py")
+def test_a_strange_word_is_found_if_a_user_reads_it(source: str, is_read: bool) -> None:
+    assert bool(strange(literals(source), "x.py")) == is_read

@@ -50,20 +50,14 @@ _FAILED = (OSError, UnicodeError)
 class DiskBackend(protocol.BackendProtocol):
     """Files below `root` under virtual paths: /a/b.md is root/a/b.md.
 
-    Links are not listed and not followed, wherever they point; neither are pipes, devices and names
-    that could mean two files. A missing root reads as empty, and the first write makes it. Deleting "/"
-    is refused. An edit takes the \\n it is given for \\r\\n in a file whose lines all end so.
-
-    It is no subclass of upstream's, of which no method would be left: those follow links inside the root, write in
-    place, change line ends, put paths of this machine into errors, search what .gitignore leaves where there is a
-    ripgrep, and all files beside one where there is none.
+    Links are not listed and not followed; neither are pipes, devices and names that could mean two files. A missing root
+    reads as empty, and the first write makes it. It is no subclass of upstream's, of which no method would be left: those
+    follow links inside the root, write in place, change line ends, put paths of this machine into errors, search what
+    .gitignore leaves where there is a ripgrep, and all files beside one where there is none.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         self.tree = Tree(root, private=private)
-
-    def __repr__(self) -> str:
-        return f"DiskBackend({str(self.tree.root)!r})"
 
     # -- one file
 
@@ -80,7 +74,6 @@ class DiskBackend(protocol.BackendProtocol):
             return protocol.ReadResult(error=_message("reading file", file_path, error, missing="File {} not found"))
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        """Make `content` the file, as UTF-8 and with its line ends as they are."""
         try:
             self.tree.write(_file(file_path), content.encode())
         except _FAILED as error:
@@ -105,7 +98,6 @@ class DiskBackend(protocol.BackendProtocol):
         return None
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
-        """Replace a text that occurs once, or everywhere with `replace_all`."""
         try:
             at = _file(file_path)
             result = replace_text(self.tree.read(at).decode(), old_string, new_string, replace_all)
@@ -139,23 +131,17 @@ class DiskBackend(protocol.BackendProtocol):
     # -- bytes, many files at once
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
-        """Write bytes as they are; each file has its own error."""
         tried = ((path, _try(self.tree.write, path, data)) for path, data in files)
         return [protocol.FileUploadResponse(path=path, error=error) for path, (_, error) in tried]
 
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        """Return the bytes as they are; each file has its own error."""
         tried = ((path, _try(self.tree.read, path)) for path in paths)
         return [protocol.FileDownloadResponse(path=path, content=data, error=error) for path, (data, error) in tried]
 
     # -- many files
 
     def ls(self, path: str) -> protocol.LsResult:
-        """Return what is directly in a directory, by path; directories end in /. A missing one is empty.
-
-        Upstream's backend has an error for a missing one, its state and store have not; a directory of
-        skills that is not there yet is no reason for a warning each turn.
-        """
+        """Return what is directly in a directory, by path; directories end in /. A missing one is empty, as in a state or a store."""
         try:
             at = names(path, folder=True)
             infos = [_info((*at, name), info) for name, info in self.tree.entries(at) if (*at, name) != LOCK]
@@ -167,31 +153,8 @@ class DiskBackend(protocol.BackendProtocol):
             return protocol.LsResult(error=f"Cannot list '{_printable(path)}': {_why(error)}")
         return protocol.LsResult(entries=sorted(infos, key=itemgetter("path")))
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return what is equal as long as the directory's files, and `name` in each directory in it, have not changed.
-
-        None while something is so new that its next change could bear the same time. A time set back by hand
-        is seen by the time of the inode (not on Windows, which keeps none).
-        """
-        try:
-            path = self.tree.folder(names(directory, folder=True))
-            found = {"": _stamp(path)}
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    with suppress(FileNotFoundError):
-                        found[entry.name] = _stamp(entry.path)
-                        if entry.is_dir(follow_symlinks=False):
-                            file = os.path.join(entry.path, name)
-                            found[entry.name] = _stamp(file) + _stamp(file, follow=True)
-        except FileNotFoundError:
-            return ()
-        except OSError:
-            return None
-        end = time.time_ns() - GRANULE
-        return None if any(max(one[4:6] + one[10:12]) > end for one in found.values()) else found
-
     def file_versions(self, directory: str) -> dict[str, Any] | None:
-        """Return the stamp of each file below a directory, or None for one so new that its next change could bear the same time."""
+        """Return the stamp of each file and link below a directory; None for one so new that its next change could bear the same time."""
         end = time.time_ns() - GRANULE
         found: dict[str, Any] = {}
         try:
@@ -201,11 +164,11 @@ class DiskBackend(protocol.BackendProtocol):
                     for entry in entries:
                         if entry.is_dir(follow_symlinks=False):
                             todo.append(entry.path)
-                        elif entry.is_file(follow_symlinks=False):
-                            info = entry.stat(follow_symlinks=False)
-                            stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
-                            path = entry.path[cut:].replace(os.sep, "/")
-                            found[path] = None if stamp[0] > end or stamp[1] > end else stamp
+                            continue
+                        info = entry.stat(follow_symlinks=False)
+                        stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+                        path = entry.path[cut:].replace(os.sep, "/") + "/" * entry.is_symlink()
+                        found[path] = None if stamp[0] > end or stamp[1] > end else stamp
         except OSError as error:
             return {} if isinstance(error, FileNotFoundError) and not found else None
         return found
@@ -255,11 +218,18 @@ class DiskBackend(protocol.BackendProtocol):
                     unread.append(_path(at))
                 elif info.st_size <= _SEARCHED:
                     try:
-                        matches += _lines(_path(at), self.tree.read(at), pattern)
+                        data = self.tree.read(at)
                     except FileNotFoundError:
                         continue
                     except OSError as error:
                         unread.append(f"{_path(at)}: {_why(error)}")
+                        continue
+                    lines = [] if b"\0" in data[:8192] else data.decode(errors="replace").split("\n")
+                    matches += [
+                        protocol.GrepMatch(path=_path(at), line=n, text=line.removesuffix("\r"))
+                        for n, line in enumerate(lines, 1)
+                        if pattern in line
+                    ]
                 if max_count is not None and len(matches) > max_count:
                     break
         except TimeoutError:
@@ -325,12 +295,6 @@ def _skip(base: Path, entry: Path, file: Path, most: int) -> tuple[SkipReason, s
     return ("large", size) if size > most else None
 
 
-def _stamp(path: str, *, follow: bool = False) -> tuple[int, ...]:
-    """Return device, inode, mode, size, and the times of the content and of the inode; `follow` links, or not."""
-    info = os.stat(path, follow_symlinks=follow)
-    return (info.st_dev, info.st_ino, info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-
-
 def _file(path: str) -> Names:
     at = names(path)
     if at == LOCK:
@@ -350,17 +314,6 @@ def _info(at: Names, info: os.stat_result) -> protocol.FileInfo:
         size=0 if folder else info.st_size,
         modified_at=datetime.fromtimestamp(info.st_mtime, UTC).isoformat(),
     )
-
-
-def _lines(path: str, data: bytes, pattern: str) -> list[protocol.GrepMatch]:
-    if b"\0" in data[:8192]:
-        return []
-    lines = data.decode(errors="replace").split("\n")
-    return [
-        protocol.GrepMatch(path=path, line=n, text=line.removesuffix("\r"))
-        for n, line in enumerate(lines, 1)
-        if pattern in line
-    ]
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:
@@ -396,7 +349,6 @@ def _message(doing: str, path: str, error: OSError | UnicodeError, *, missing: s
 
 
 def _try(use: Callable[..., Any], path: str, *more: bytes) -> tuple[Any, str | None]:
-    """Return what is done with a file, and the code of the error, if any."""
     try:
         return use(_file(path), *more), None
     except OSError as error:

@@ -2,27 +2,37 @@
 
 Every write to a guarded path (memory, notes, skills) goes through the same steps under a lock: what
 others did since is noted in the journal (`record`), the write is merged with it, credentials are
-refused, instructions that are not in the user's words wait for them, and the change is entered (`steps`).
+refused, instructions that are not in the user's words wait for them, and the change is entered.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
-from threading import Lock
 from typing import Any
 
 from deepagents.backends import protocol
 from deepagents.backends.utils import create_file_data, file_data_to_string, slice_read_response
 
+from deepnb.backends.disk import as_it_stands, replace_text
 from deepnb.backends.journal import is_journal
-from deepnb.backends.merge import Merged
-from deepnb.backends.record import USER_READER, Facts, HeldChange, Root
-from deepnb.backends.steps import OWN, RECORDS, RESULTS, Steps, Written, is_withheld
-from deepnb.backends.writer import credential_in, unfit, writer, writing
+from deepnb.backends.merge import Merged, all_crlf, merge
+from deepnb.backends.record import USER_READER, HeldChange, Record
+from deepnb.backends.writer import (
+    OWN,
+    RECORDS,
+    RESULTS,
+    added_lines,
+    credential_in,
+    is_withheld,
+    to_ask_about,
+    unfit,
+    writer,
+    writing,
+)
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import is_text
-from deepnb.gate import redact
+from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import nothing
@@ -43,23 +53,16 @@ def _read(text: str, offset: int, limit: int) -> protocol.ReadResult:
     return found
 
 
-class GuardedBackend(Steps):
-    """A backend with the guard in front of it."""
+@dataclass(frozen=True)
+class Written:
+    """What became of a write: why it was not made, or what is in the file now."""
 
-    def __init__(
-        self,
-        inner: protocol.BackendProtocol,
-        roots: Sequence[Root],
-        is_guarded: Callable[[str], bool],
-        facts: Facts,
-        tell: Callable[[], None] = nothing,
-    ) -> None:
-        """`tell` is called after each change of a guarded file."""
-        super().__init__(inner, roots, facts, tell)
-        self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
-        self._naming = Lock()
-        self._named: set[str] = set()
-        """Files of results in this run, which the backend may not show yet."""
+    problem: str | None
+    merged: Merged
+
+
+class GuardedBackend(Record):
+    """A backend with the guard in front of it."""
 
     # -- reading: passed on, and remembered as seen
 
@@ -96,10 +99,15 @@ class GuardedBackend(Steps):
     # -- writing
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        if wrong := unfit(file_path, content) or _withheld(file_path):
+        if wrong := _wrong(file_path, content):
             return protocol.WriteResult(error=wrong)
         if file_path.startswith(RECORDS):
-            path = self._free(file_path) if file_path.startswith(RESULTS) else file_path
+            path = file_path
+            if path.startswith(RESULTS):  # numbered where it is taken: ids of calls repeat, and two can make one name
+                with self._naming:
+                    taken = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()} | self._named
+                    path = next(one for one in chain((path,), (f"{path}-{n}" for n in count(2))) if one not in taken)
+                    self._named.add(path)
             return replace(self.inner.write(path, redact(content)), path=path)
         if not self.is_guarded(file_path):
             problem = self._ask_about(file_path, content, self._text(file_path) or "")
@@ -110,48 +118,80 @@ class GuardedBackend(Steps):
             problem = f"Error: {error}"
         return protocol.WriteResult(error=problem) if problem else protocol.WriteResult(path=file_path)
 
-    def _free(self, path: str) -> str:
-        """Return the path for a tool's result, numbered where it is taken: ids of calls repeat, and two can make one name."""
-        with self._naming:
-            there = {one["path"] for one in self.inner.ls(RESULTS.rstrip("/")).entries or ()}
-            numbered = chain((path,), (f"{path}-{n}" for n in count(2)))
-            free = next(one for one in numbered if one not in there and one not in self._named)
-            self._named.add(free)
-        return free
-
     def append_text(self, path: str, text: str) -> str | None:
         """Add a text, without credentials, to the end of one of the engine's own records; give the error, if any."""
-        if wrong := unfit(path, text) or _withheld(path):
+        if wrong := _wrong(path, text):
             return wrong
         if not path.startswith(RECORDS):
             return f"Error: {path} is not a record"
         return append_text(self.inner, path, redact(text))
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
-        if wrong := unfit(file_path, "") or _withheld(file_path):
+        """Replace a text in the file as the writer last saw it, with what others wrote since."""
+        if wrong := _wrong(file_path):
             return protocol.EditResult(error=wrong)
+        asked = old_string, new_string, replace_all
         try:
-            return self._edit(file_path, old_string, new_string, replace_all)
+            with self.root(file_path).lock():
+                guarded = self.is_guarded(file_path)
+                current = self._observe_file(file_path) if guarded else self._text(file_path)
+                if current is None:
+                    if guarded and self._is_binary(file_path):
+                        wrong = f"Error: not written to {file_path}: what is there is not UTF-8 text"
+                        return protocol.EditResult(error=wrong)
+                    return self.inner.edit(file_path, *asked)
+                if guarded and self._is_made(file_path, current, lambda before: replace_text(before, *asked)):
+                    return protocol.EditResult(path=file_path, occurrences=1)
+                seen = self._last_read(file_path) if guarded else None
+                base, edited = current, replace_text(current, *asked)
+                if seen is not None and not isinstance(meant := replace_text(seen, *asked), str):
+                    base, edited = seen, meant  # what it is to replace is in the text that the writer saw
+                if isinstance(edited, str):
+                    return protocol.EditResult(error=edited)
+                text = edited[0]
+                if wrong := unfit(file_path, text):
+                    return protocol.EditResult(error=wrong)
+                if file_path.startswith(RECORDS):
+                    problem = self.inner.write(file_path, redact(text)).error
+                elif not guarded:
+                    if not (problem := self._ask_about(file_path, text, current)):
+                        return self.inner.edit(file_path, *as_it_stands(current, *asked[:2]), replace_all)
+                else:
+                    written = self._put(file_path, current, text, base)
+                    problem = written.problem
+                    if not problem and seen is not None:
+                        self._see(file_path, written.merged.seen if base == seen else merge(current, seen, text).text)
+                done = protocol.EditResult(path=file_path, occurrences=edited[1])
+                return protocol.EditResult(error=problem) if problem else done
         except DeepnbError as error:
             return protocol.EditResult(error=f"Error: {error}")
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        if wrong := unfit(file_path, "") or _withheld(file_path) or self._above_records(file_path):
+        """Remove a file, or a directory with all in it, and enter what is gone; by an agent, only as it last saw it."""
+        wrong = _wrong(file_path)
+        if not wrong and writer().tool and not file_path.strip("/"):  # all, records included
+            wrong = f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
+        if wrong:
             return protocol.DeleteResult(error=wrong)
+        gone = [file_path, *(m["path"] for m in self.inner.glob("{*,.*}", file_path).matches or ())]
+        guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
         try:
-            result = self._delete(file_path)
+            with self.root(file_path).lock():
+                now = {p: text for p in guarded if (text := self._observe_file(p)) is not None}
+                unseen = [p for p in now if self._last_read(p) not in (None, now[p])]
+                if unseen and writer().origin == "agent":
+                    wrong = f"Error: {unseen[0]} was changed since you last saw it: read it first"
+                    return protocol.DeleteResult(error=wrong)
+                result = self.inner.delete(file_path)
+                for one in now:
+                    if self._text(one) is None:
+                        self._enter(one, None)
         except DeepnbError as error:
             return protocol.DeleteResult(error=f"Error: {error}")
         for root in self.roots:
             if not result.error and root.journal.path(1).startswith(f"{file_path.rstrip('/')}/"):
                 root.journal.keep()
         return result
-
-    def _above_records(self, path: str) -> str | None:
-        """Return the error of a tool that would delete all, records included."""
-        if not writer().tool or path.strip("/"):
-            return None
-        return f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         return [protocol.FileUploadResponse(path=path, error=self._upload(path, content)) for path, content in files]
@@ -166,8 +206,14 @@ class GuardedBackend(Steps):
         except UnicodeDecodeError:
             if not self.is_guarded(path):
                 return self.inner.upload_files([(path, content)])[0].error
+            if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):
+                return "permission_denied"
             try:
-                return self._upload_bytes(path, content)
+                with self.root(path).lock():
+                    self._observe_file(path)
+                    if not (error := self.inner.upload_files([(path, content)])[0].error):
+                        self._enter(path, None)  # the bytes are the file; in the journal the text is gone
+                    return error
             except DeepnbError:
                 return "permission_denied"
         if self.is_guarded(path) or path.startswith(RECORDS):
@@ -180,10 +226,8 @@ class GuardedBackend(Steps):
 
     def merge(self, path: str, text: str, base: str | None = None) -> Written:
         """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""
-        wrong = unfit(path, text) or _withheld(path)
-        if base is not None:  # a credential is told by its line as it was typed, not as merged
-            wrong = wrong or credential_in(base, text, path)
-        if wrong:
+        # a credential is told by its line as it was typed, not as merged
+        if wrong := _wrong(path, text) or (None if base is None else credential_in(base, text, path)):
             return Written(wrong, Merged(text))
         try:
             with writing(tell=nothing):
@@ -192,11 +236,23 @@ class GuardedBackend(Steps):
             return Written(f"Error: {error}", Merged(text))
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
-        """Add a line to the end of a file that the writer may write; return the error, if any."""
-        if wrong := unfit(path, line) or _withheld(path):
+        """Add a line, made of what was `typed`, to the end of a file, whatever others write meanwhile; return the error, if any."""
+        if wrong := _wrong(path, line) or (typed and credential_in("", typed, path)):
             return wrong
         try:
-            return self._append(path, line, typed=typed)
+            with self.root(path).lock():
+                current = self._observe_file(path)
+                if current is None and self._is_binary(path):
+                    return f"Error: not written to {path}: it is not UTF-8 text"
+                if self._is_made(path, current, lambda before: (f"{before}\n{line}", 1)):
+                    return None
+                end = "\r\n" if current and all_crlf(current) else "\n"
+                gap = "" if not current or current.endswith("\n") else end
+                text = f"{current or ''}{gap}{line}{end}"
+                problem = self._put(path, current, text, current).problem
+                if not problem and (seen := self._last_read(path)) is not None:
+                    self._see(path, merge(current or "", seen, text).text)
+                return problem
         except DeepnbError as error:
             return f"Error: {error}"
 
@@ -219,10 +275,29 @@ class GuardedBackend(Steps):
 
     def settle(self, held: HeldChange, *, accept: bool) -> str | None:
         """Make a held change, merged with what came since, or throw it away; return the error, if any."""
-        problem = self._accept(held) if accept else None
+        path = held.path
+        problem: str | None = None
+        if accept and held.line:
+            with writing(origin=held.origin, note=f"accepted {held.id}, {held.why}"):
+                problem = self.append(path, held.line)
+        elif accept:
+            with self.root(path).lock(), writing(origin=held.origin, note=f"accepted {held.id}"):
+                if self.is_guarded(path):
+                    current = self._observe_file(path)
+                    problem = self._store(path, merge(held.base, current or "", held.text))
+                else:
+                    wanted = merge(held.base, self._text(path) or "", held.text).text
+                    problem = self.inner.write(path, wanted).error
         if problem is None:
             self.held_changes.remove(held)
         return problem
+
+    def keep_both(self, path: str, entry_id: str) -> None:
+        """Settle the conflicts of a journal entry: the file stays as it is."""
+        with self.root(path).lock():
+            text = self._observe_file(path)
+            with writing(note=f"kept both texts of {entry_id}"):
+                self._enter(path, text, settles=entry_id)
 
     def memory(self) -> dict[str, Any]:
         """Return the guarded files as a state holds files: path -> FileData."""
@@ -242,16 +317,13 @@ class GuardedBackend(Steps):
         self._seen.update(((USER_READER, path), text) for path, text in texts.items() if self.is_guarded(path))
 
     def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
-        """What waits for the user in another guard, whose files are ours now, waits here; and these lines are shown."""
+        """Take what waits for the user in another guard, whose files are ours now, and these lines to be shown."""
         for one in other.held_changes:
             self.hold(one.path, one.base, one.text, one.why, one.origin)
         self.notices.extend(line for line in notices if line not in self.notices)
 
     def begin(self, again: Mapping[str, str] | None = None) -> None:
-        """A run begins. If it runs a step `again`, these are the texts that the turn began with: path -> text.
-
-        What the step wrote before it was cut is there already, and is not written twice.
-        """
+        """A run begins; one that runs a step `again` has the texts (path -> text) before it: what the step wrote is not written twice."""
         self._named.clear()
         self._again = again
 
@@ -261,10 +333,75 @@ class GuardedBackend(Steps):
         self.runs += 1
         self._save(*self.roots)
 
+    # -- the steps of a write: merge with what others wrote, refuse, hold back, store, enter into the journal
 
-def _withheld(path: str) -> str | None:
-    """Return the error of a write to what is not the writer's."""
-    return f"Error: {OWN}" if is_withheld(path) else None
+    def _ask_about(self, path: str, text: str, current: str) -> str | None:
+        """Return the error of a write that would put a credential into an ordinary file, which waits for the user; None for any other."""
+        if writer().origin != "agent":
+            return None
+        found = credentials("\n".join(added_lines(current, text)))
+        return self.hold(path, current, text, f"it would hold a {found[0].kind}", "agent") if found else None
+
+    def _write(self, path: str, text: str, base: str | None = None) -> Written:
+        """Make a text the file's, with what others wrote since the writer last saw it, which was `base` if given."""
+        with self.root(path).lock():
+            current = self._observe_file(path)
+            if base is None and writer().origin == "agent":
+                if current is None and self._is_binary(path):
+                    return Written(f"Error: not written to {path}: what is there is not UTF-8 text", Merged(text))
+                base = self._last_read(path, unknown=(self._again or {}).get(path))
+            elif base is None:
+                base = self._last_read(path, unknown=current)
+            written = self._put(path, current, text, base)
+            if written.problem is None:
+                self._see(path, written.merged.seen)
+            return written
+
+    def _is_made(self, path: str, current: str | None, change: Callable[[str], Any]) -> bool:
+        """Return whether a step that is run again has made a change already: what it adds has come since, what it removes is gone."""
+        if self._again is None or writer().origin == "user":
+            return False
+        before, now = self._again.get(path, ""), current or ""
+        if isinstance(made := change(before), str):  # it can't be made in that text
+            return False
+        added, removed = (set(filter(str.strip, added_lines(*two))) for two in ((before, made[0]), (made[0], before)))
+        return bool(added or removed) and added <= {*added_lines(before, now)} and removed.isdisjoint(now.split("\n"))
+
+    def _put(self, path: str, current: str | None, text: str, base: str | None) -> Written:
+        """Merge, check, store, enter; with the reason where the write is refused or held."""
+        merges = current is not None and base != current
+        merged = merge(base or "", current or "", text) if merges else Merged(text, seen=text)
+        if problem := credential_in(current or "", merged.text, path):
+            return Written(problem, merged)
+        added = added_lines(current or "", merged.text)
+        if writer().origin in ("agent", "flush") and (lines := to_ask_about(path, added, writer().heard)):
+            reads = "lines that read like instructions" if len(lines) > 1 else "line that reads like an instruction"
+            why = f"{len(lines)} {reads}, not in your words"
+            # kept as the writer made it, so that a conflict is found, and named, when it is accepted
+            of = (current or "", merged.text) if base is None or not merges else (base, text)
+            return Written(self.hold(path, *of, why, "tool output"), merged)
+        note = "conflict: both sides are kept" if merged.conflicts else "merged" if merges and not writer().note else ""
+        with writing(note="; ".join(filter(None, (writer().note, note)))):
+            return Written(self._store(path, merged), merged)
+
+    def _store(self, path: str, merged: Merged) -> str | None:
+        """Write and enter a text; its conflicts are said to whoever writes, and in the footer."""
+        result = self.inner.write(path, merged.text)
+        if result.error:
+            return str(result.error)
+        conflicts = tuple(replace(c, kept=redact(c.kept), written=redact(c.written)) for c in merged.conflicts)
+        self._enter(path, merged.text, conflicts=conflicts)
+        for conflict in conflicts:
+            line = f"conflict in {path}, {conflict}"
+            if tell := writer().tell:
+                tell(line)
+            if tell is None or writer().origin != "user":
+                self._notice(f"{line} (%memory lists conflicts)")
+        return None
+
+
+def _wrong(path: str, text: str = "") -> str | None:
+    return unfit(path, text) or (f"Error: {OWN}" if is_withheld(path) else None)
 
 
 def _masked(text: str) -> str:

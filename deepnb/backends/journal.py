@@ -1,7 +1,7 @@
 """A change of a file as an entry of the journal: who, when, and a unified diff that can be put in and taken back.
 
-The journal is JSON Lines, an entry a line, in `.deepnb/` beside the files it is about: 64 entries in `journal.jsonl`,
-the next 64 in `journal-2.jsonl`, and so on. A field that has its default is left out.
+The journal is JSON Lines in `.deepnb/` beside the files it is about: 64 entries in `journal.jsonl`, the next 64 in
+`journal-2.jsonl`, and so on. A field that has its default is left out.
 
 Law: applying an entry's diff to the text before it gives the text after it, and the other way round.
 """
@@ -68,7 +68,6 @@ class Entry:
         return None if self.removed else apply(before, _hunks(self.diff, lines_of(before), forward=True))
 
     def before(self, after: str | None) -> str | None:
-        """Return the text before the change, given the text after it."""
         if (after is None) != self.removed:
             raise DoesNotFit(self.path)
         return None if self.created else apply(after, _hunks(self.diff, lines_of(after), forward=False))
@@ -115,7 +114,6 @@ class OpenConflict:
     """A conflict that nobody has settled yet."""
 
     id: str
-    """Of the entry that made it."""
     path: str
     conflict: Conflict
 
@@ -136,11 +134,7 @@ def open_conflicts(log: Sequence[Entry]) -> tuple[OpenConflict, ...]:
 
 
 class JournalTexts:
-    """The texts of files as entries tell them, taken one after the other.
-
-    An entry that makes a file, or removes it, says all there is to know: the chain begins anew there,
-    so that a journal which lost a line tells the truth again from the next such entry on.
-    """
+    """The texts of files as entries tell them, one after the other; one that makes or removes a file begins its chain anew."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -148,7 +142,6 @@ class JournalTexts:
         """Paths whose last entries do not follow from those before them."""
 
     def take(self, one: Entry) -> None:
-        """One more entry."""
         try:
             before = None if one.created else self._texts.get(one.path)
             after = None if one.removed else one.after(before)
@@ -170,10 +163,7 @@ class JournalTexts:
 
 
 def replay(path: str, log: Iterable[Entry]) -> str | None:
-    """Return the text of a file as its entries tell it, from the first on; None where there is no such file then.
-
-    Raises DoesNotFit where the entries do not follow from each other.
-    """
+    """Return the text of a file as its entries tell it, None where there is none; raise DoesNotFit where they do not follow."""
     texts = JournalTexts()
     for one in log:
         if one.path == path:
@@ -192,30 +182,24 @@ def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
     """Return the hunks of a unified diff, checked against the lines they are to be put into."""
-    take, put = ("-", "+") if forward else ("+", "-")
-    out: list[Hunk] = []
-    for start, body in _parsed(diff, forward):
-        old = [text for sign, text in body if sign in (" ", take)]
-        if lines[start : start + len(old)] != old:
-            raise DoesNotFit("the diff was made from another text")
-        out.append(Hunk(start, start + len(old), tuple(text for sign, text in body if sign in (" ", put))))
-    return tuple(out)
-
-
-def _parsed(diff: str, forward: bool) -> list[tuple[int, list[tuple[str, str]]]]:
-    """Return (first line, [(sign, line)]) of each hunk; lines keep their ends."""
-    out: list[tuple[int, list[tuple[str, str]]]] = []
+    found: list[tuple[int, list[tuple[str, str]]]] = []  # of each the first line, and (sign, line) of the others
     for line in lines_of(diff):
         if head := _HUNK.match(line):
             start, length = (head[1], head[2]) if forward else (head[3], head[4])
             # A side without lines is numbered by the line before it (GNU diffutils manual, "Detailed Unified").
-            out.append((int(start) if length == "0" else int(start) - 1, []))
+            found.append((int(start) if length == "0" else int(start) - 1, []))
         elif line.startswith("\\"):
-            sign, text = out[-1][1][-1]
-            out[-1][1][-1] = (sign, text.removesuffix("\n"))
-        elif out:
-            out[-1][1].append((line[0], line[1:]))
-    return out
+            sign, text = found[-1][1][-1]
+            found[-1][1][-1] = (sign, text.removesuffix("\n"))
+        elif found:
+            found[-1][1].append((line[0], line[1:]))
+    out, (take, put) = list[Hunk](), ("-", "+") if forward else ("+", "-")
+    for at, body in found:
+        old = [text for sign, text in body if sign in (" ", take)]
+        if lines[at : at + len(old)] != old:
+            raise DoesNotFit("the diff was made from another text")
+        out.append(Hunk(at, at + len(old), tuple(text for sign, text in body if sign in (" ", put))))
+    return tuple(out)
 
 
 # -- the journal of a backend: entries in order, kept in `.deepnb/` beside the files they speak of
@@ -229,9 +213,8 @@ FULL = 64
 class JournalFile:
     """Entries under one root of a backend (`/`, or a mount's prefix), read once and written as they come.
 
-    While a run is going on the kernel's own state can't take a write for every entry without
-    growing with their square; so entries wait in `unsaved` until `save`, which whoever holds the
-    lock calls. What is told is told without credentials: the texts here are redacted ones.
+    They wait in `unsaved` until `save`, which whoever holds the lock calls: the kernel's own state would grow with their
+    square. The texts here are redacted ones.
     """
 
     def __init__(self, backend: Any, root: str = "/") -> None:
@@ -257,18 +240,13 @@ class JournalFile:
     def read(self) -> None:
         """See what others added; only files that may have changed are read again, and of them what is new."""
         number = max(self._files, default=1)
-        while (text := self._text(number)) is not None:
-            held = self._files.get(number, "")
-            if not text.startswith(held):
-                return self._reread()
+        while (text := self._text(number)) is not None and text.startswith(held := self._files.get(number, "")):
             self._files[number] = text
             self._take(entries(text[len(held) :]))
             number += 1
-        return self._reread() if number == max(self._files, default=0) else None
-
-    def add(self, entry: Entry) -> None:
-        """Add an entry; `save` writes it."""
-        self.unsaved.append(entry)
+        if text is not None or number == max(self._files, default=0):  # somebody wrote one of the files anew
+            self._forget()
+            self.read()
 
     def save(self) -> str | None:
         """Write what waits; return the error, and keeps what waits, where that failed."""
@@ -312,10 +290,6 @@ class JournalFile:
         except DoesNotFit:
             return None
 
-    def fits(self, path: str) -> bool:
-        """Return whether the entries of a file follow from each other."""
-        return redact(path) not in self._texts.broken
-
     def path(self, number: int) -> str:
         """Return the journal's `number`-th file, counted from 1."""
         return f"{self._root}/{FOLDER}/journal{'' if number == 1 else f'-{number}'}.jsonl"
@@ -325,11 +299,6 @@ class JournalFile:
             self._saved.append(one)
             self._texts.take(one)
             self._last = max(self._last, _number(one))
-
-    def _reread(self) -> None:
-        """Read all files of the journal, one of which somebody wrote anew."""
-        self._forget()
-        self.read()
 
     def _forget(self) -> None:
         self._files, self._saved, self._texts, self._last = {}, [], JournalTexts(), 0

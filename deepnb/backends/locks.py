@@ -1,13 +1,9 @@
-"""Locks between processes: one writer at a time in a directory, or on a store.
+"""Locks between processes on this machine: one writer at a time in a directory, or on a store.
 
-A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds
-one. The system lets it go when its holder dies. It belongs to a thread: the same thread may take
-it again, so hold it in plain code only, not across an await.
-
-The lock of a backend is found by what its files are in, so that two kernels which came to it by different
-ways agree: the directory on a disk, the database file of a store. A store that does not tell where it is has
-the lock of its kind, which holds more back than it must. All of them are locks on this machine: for a store
-or a directory that several machines write to, one must be found that they share.
+A lock is a `filelock` on a descriptor we opened ourselves, so that its file is found as `Tree` finds one. The system
+lets it go when its holder dies. It belongs to a thread: the same thread may take it again, so hold it in plain code
+only, not across an await. A backend has the lock of what its files are in: the directory on a disk, the database file
+of a store; a store that does not tell where it is has the lock of its kind, which holds more back than it must.
 """
 
 import os
@@ -41,62 +37,59 @@ Lock = Callable[[], AbstractContextManager[Any]]
 
 SECONDS = 10.0
 """How long a lock is waited for."""
-
-
 _ours: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 """Locks of what is in this process alone."""
 
 
-class _Depths(threading.local):
-    """How often this thread holds each lock; a forked child holds none of its parent's."""
+class _Held(threading.local):
+    """The locks that this thread holds, by process and file: a forked child holds none of its parent's."""
 
     def __init__(self) -> None:
-        self.count: dict[tuple[int, str], int] = {}
+        self.keys = set[tuple[int, str]]()
 
 
-_depths = _Depths()
+_held = _Held()
 
 
 def backend_lock(backend: BackendProtocol) -> Lock:
     """Return the lock of all the places that a backend keeps files in."""
-    locks = dict(sorted(_locks(backend), key=itemgetter(0)))  # in one order, whoever takes them
-    if len(locks) == 1:
-        return next(iter(locks.values()))
-    return partial(_all, tuple(locks.values()))
+    locks = dict(sorted(_locks(backend), key=itemgetter(0))).values()  # in one order, whoever takes them
+
+    @contextmanager
+    def hold_all() -> Iterator[None]:
+        with ExitStack() as held:
+            for lock in locks:
+                held.enter_context(lock())
+            yield
+
+    return next(iter(locks)) if len(locks) == 1 else hold_all
 
 
 def store_lock(store: Any) -> Lock:
     """Return the lock of a LangGraph store, or of a checkpointer: `{database}-deepnb.lock` beside an SQLite database."""
-    store = store.store if isinstance(store, ExactStore) else store
     database = _database(store)
     if database:
         path = Path(database).resolve()
         return partial(file_lock, path.with_name(f"{path.name}-deepnb.lock"), path.name)
+    store = store.store if isinstance(store, ExactStore) else store
     if database == "" or isinstance(store, InMemoryStore | InMemorySaver):
         return process_lock(store)
     return partial(named_lock, f"store {type(store).__module__}.{type(store).__qualname__}")
 
 
-@contextmanager
-def directory_lock(root: str | os.PathLike[str], *, seconds: float = SECONDS) -> Iterator[None]:
+def directory_lock(root: str | os.PathLike[str], *, seconds: float = SECONDS) -> AbstractContextManager[None]:
     """Hold the lock of a directory, `.deepnb/lock` in it; the directory is made if only it is missing."""
     tree = Tree(root)
-    with _lock(tree, LOCK, tree.root.name, seconds):
-        yield
+    return _lock(tree, LOCK, tree.root.name, seconds)
 
 
-@contextmanager
-def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> Iterator[None]:
+def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> AbstractContextManager[None]:
     """Hold the lock that a file of its own stands for; the file is made, its directory is there. `what` names it."""
-    with _lock(Tree(path.parent), (path.name,), what, seconds):
-        yield
+    return _lock(Tree(path.parent), (path.name,), what, seconds)
 
 
 def hold_file(path: Path) -> Callable[[], None] | None:
-    """Take the lock that a file of its own stands for, until what this gives is called; None where another holds it.
-
-    It belongs to this call, not to a thread. The file is removed as it is given free.
-    """
+    """Take the lock that a file stands for until what this gives is called, which removes the file; None if another holds it."""
     tree = Tree(path.parent)
     fd = _try_lock(tree, (path.name,))
     if fd is None:
@@ -117,50 +110,48 @@ def hold_file(path: Path) -> Callable[[], None] | None:
 @contextmanager
 def named_lock(name: str) -> Iterator[None]:
     """Hold the lock of a name among this user's processes on this machine (those with the same TMPDIR)."""
-    with _lock(Tree(_own_folder()), (f"{sha256(name.encode()).hexdigest()[:32]}.lock",), name, SECONDS):
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = Path(tempfile.gettempdir()) / f"deepnb-locks-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != user):
+            raise Refused("it belongs to another user")
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise RefusedError(f"{folder} can't be used ({why})", "set TMPDIR to your own directory") from None
+    with _lock(Tree(folder), (f"{sha256(name.encode()).hexdigest()[:32]}.lock",), name, SECONDS):
         yield
 
 
 @contextmanager
 def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterator[None]:
     key = (os.getpid(), str(tree.root.joinpath(*at)))
-    if _depths.count.get(key):
-        _depths.count[key] += 1
-        try:
-            yield
-        finally:
-            _depths.count[key] -= 1
+    if key in _held.keys:
+        yield
         return
-    fd = _acquire(tree, at, what, seconds)
-    _depths.count[key] = 1
+    end, pause = time.monotonic() + seconds, 0.002
+    try:
+        while (fd := _try_lock(tree, at)) is None:
+            if time.monotonic() > end:
+                raise BusyError(
+                    f"{what!r} has been locked by another process for {seconds:g} s",
+                    "try again, or stop the other kernel that uses it",
+                )
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.05)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise RefusedError(f"{what!r} can't be locked ({why})", "check that you can write there") from None
+    _held.keys.add(key)
     try:
         yield
     finally:
-        del _depths.count[key]
+        _held.keys.discard(key)
         try:
             unlock_descriptor(fd)
         finally:
             os.close(fd)
-
-
-def _acquire(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> int:
-    """Return a locked descriptor of the file that is under these names now."""
-    end, pause = time.monotonic() + seconds, 0.002
-    while True:
-        try:
-            fd = _try_lock(tree, at)
-        except OSError as error:
-            why = error.strerror or type(error).__name__
-            raise RefusedError(f"{what!r} can't be locked ({why})", "check that you can write there") from None
-        if fd is not None:
-            return fd
-        if time.monotonic() > end:
-            raise BusyError(
-                f"{what!r} has been locked by another process for {seconds:g} s",
-                "try again, or stop the other kernel that uses it",
-            )
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
 
 
 def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
@@ -179,23 +170,7 @@ def _try_lock(tree: Tree, at: tuple[str, ...]) -> int | None:
     return None
 
 
-def _own_folder() -> Path:
-    """Return a directory for locks that only this user can write to."""
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    folder = Path(tempfile.gettempdir()) / f"deepnb-locks-{user}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != user):
-            raise Refused("it belongs to another user")
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise RefusedError(f"{folder} can't be used ({why})", "set TMPDIR to your own directory") from None
-    return folder
-
-
 def _locks(backend: BackendProtocol) -> Iterator[tuple[str, Lock]]:
-    """Yield (name, lock) of each place."""
     if isinstance(backend, DiskBackend | FilesystemBackend):
         root = backend.tree.root if isinstance(backend, DiskBackend) else backend.cwd
         yield str(root), partial(directory_lock, root)
@@ -225,14 +200,5 @@ def _database(store: Any) -> str | None:
 
 
 def process_lock(key: Any) -> Lock:
-    """Return the lock of something that is in this process alone."""
     lock = _ours.setdefault(key, threading.RLock())
     return lambda: lock
-
-
-@contextmanager
-def _all(locks: tuple[Lock, ...]) -> Iterator[None]:
-    with ExitStack() as held:
-        for lock in locks:
-            held.enter_context(lock())
-        yield

@@ -22,10 +22,8 @@ class MemoryStoreBackend(SplitBackend):
     def __init__(self, stored: Sequence[str]) -> None:
         """`stored` are paths of files, and directories (ending in `/`)."""
         self._stored = tuple(f"{path.rstrip('/')}/" for path in stored)
-        super().__init__(StateBackend(), StoreBackend(namespace=_files_of), self._is_stored)
-
-    def _is_stored(self, path: str) -> bool:
-        return f"{path.rstrip('/')}/".startswith(self._stored)
+        here, there = StateBackend(), StoreBackend(namespace=_files_of)
+        super().__init__(here, there, lambda path: f"{path.rstrip('/')}/".startswith(self._stored))
 
     def undoable(self, path: str) -> bool:
         """Return whether a file or directory is in the state of the thread alone, which an earlier checkpoint has."""
@@ -43,13 +41,12 @@ class MemoryStoreBackend(SplitBackend):
         return {}
 
     def mark_read(self, texts: Mapping[str, str]) -> None:
-        """Nothing: an edit says which text it replaces."""
+        """Do nothing: an edit says which text it replaces."""
 
     def seed(self, files: Mapping[str, bytes], runtime: Any) -> None:
         """Put files into the store where they are missing, once in each namespace: what was changed or removed since stays so.
 
-        A store can't compare and swap by itself. The lock makes it one step for all threads of this process; of two
-        processes that begin in the same instant both write the same bytes.
+        Of two processes that begin in the same instant, between which a store can't decide, both write the same bytes.
         """
         space = _files_of(runtime)
         mark = (*space[:-1], "seed")

@@ -1,10 +1,9 @@
 """Three-way merge of texts by lines (diff3), with nothing lost on either side and nothing blended.
 
-After Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with two differences for notes that
-many hands write. Where both sides only added lines at the same place, both additions are kept, and that is no
-conflict. Where both changed the same lines, both texts are kept as they are, one below the other, with nothing
-around them: plain Markdown in a list, a table or a paragraph, that merges again without growing. That it is a
-conflict is a value beside the text.
+After Khanna, Kunal and Pierce, "A Formal Investigation of Diff3" (2007), with two differences for notes that many hands
+write. Where both sides only added lines at the same place, both additions are kept, and that is no conflict. Where both
+changed the same lines, both texts are kept as they are, one below the other: plain Markdown that merges again without
+growing. That it is a conflict is a value beside the text.
 """
 
 import difflib
@@ -28,22 +27,15 @@ class Conflict:
     line: int
     """Where they begin in the merged text, from 1."""
     kept: str
-    """What the file held already."""
     written: str
-    """What was written now."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that the file holds for it."""
-        return tuple(filter(None, (self.kept, self.written)))
 
     def is_in(self, text: str) -> bool:
         """Return whether a text still has every line of both sides."""
         lines = {line.removesuffix("\r") for line in text.split("\n")}
-        return all(line.removesuffix("\r") in lines for side in self.texts for line in side.split("\n"))
+        sides = filter(None, (self.kept, self.written))
+        return all(line.removesuffix("\r") in lines for side in sides for line in side.split("\n"))
 
     def __str__(self) -> str:
-        """Both sides in a sentence; a long one is cut."""
         kept, written = _quoted(self.kept), _quoted(self.written)
         if not self.kept:
             return f"line {self.line}: {written} was written after its line had been deleted; it stays"
@@ -113,7 +105,6 @@ def _one_below_the_other(a: list[str], b: list[str]) -> list[str]:
 
 
 def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_Change]:
-    """Yield what was changed, in order; what both changed is one change."""
     left = sorted([(h.start, h.stop, 0, h) for h in a] + [(h.start, h.stop, 1, h) for h in b], key=itemgetter(0, 1, 2))
     at = 0
     while at < len(left):

@@ -18,7 +18,7 @@ from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_incl
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
-from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
 from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
@@ -32,10 +32,9 @@ _ALL = "{*,.*}"
 
 
 class MountedBackend(CompositeBackend):
-    """Upstream's composite, whose listings and searches show exactly what can be read.
+    """Upstream's composite, whose listings and searches show exactly what can be read. Deleting leaves mounts where they are.
 
-    Upstream's own show what a mount hides (a file of the default under a mount's path), a mounted
-    directory twice, and no mount that is not at the top. Deleting a directory leaves the mounts in it.
+    Upstream's own show what a mount hides, a mounted directory twice, and no mount that is not at the top.
     """
 
     als = protocol.BackendProtocol.als
@@ -44,61 +43,46 @@ class MountedBackend(CompositeBackend):
     agrep = protocol.BackendProtocol.agrep
 
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
-        """Make `content` the file, in the backend it belongs to."""
         if as_folder(file_path) in self.routes:
             return protocol.WriteResult(error=f"Error writing file '{file_path}': it is a directory")
         return super().write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of a file, in the backend it belongs to; return the error, if any."""
-        prefix, backend = self._owner(path)
-        return append_text(backend, path[len(prefix) - 1 :], text)
+        _, backend, inside = self._owner(path)
+        return append_text(backend, inside, text)
 
     def ls(self, path: str) -> protocol.LsResult:
-        """Return what is directly in a directory, mounts included, by path."""
         base = as_folder(path)
-        prefix, backend = self._owner(base)
-        inside = {base + p[len(base) :].split("/")[0] + "/" for p in self.routes if p.startswith(base) and p != base}
-        listed = backend.ls(_inner(prefix, base, path))
-        if listed.error and not inside:
+        prefix, backend, inside = self._owner(path)
+        mounts = {base + p[len(base) :].split("/")[0] + "/" for p, _ in self._below(base)}
+        listed = backend.ls(inside)
+        if listed.error and not mounts:
             return listed
         entries: dict[str, protocol.FileInfo] = {info["path"]: info for info in self._owned(prefix, listed.entries)}
-        for folder in inside:
+        for folder in mounts:
             entries.setdefault(folder, protocol.FileInfo(path=folder, is_dir=True, size=0, modified_at=""))
         return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """That of the backend the directory belongs to; None where it is spread over several."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        if any(p.startswith(base) and p != base for p in self.routes):
-            return None
-        return folder_version(backend, _inner(prefix, base, directory), name)
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of the backend the directory belongs to, and of the mounts in it; None if one can't tell."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        parts = [(prefix, backend), *((p, b) for p, b in self.routes.items() if p.startswith(base) and p != base)]
-        every = [(prefix, file_versions(b, _inner(prefix, base, directory))) for prefix, b in parts]
-        if len(every) == 1 and prefix == "/":
-            return every[0][1]
+        prefix, backend, inside = self._owner(directory)
+        below = self._below(as_folder(directory))
+        if not below and prefix == "/":
+            return file_versions(backend, inside)
         found: dict[str, Any] = {}
-        for prefix, versions in every:
+        every = [(prefix, file_versions(backend, inside)), *((p, file_versions(b, "/")) for p, b in below)]
+        for owner, versions in every:
             if versions is None:
                 return None
-            owned = ((prefix[:-1] + path, version) for path, version in versions.items())
-            found.update((path, version) for path, version in owned if self._owner(as_folder(path))[0] == prefix)
+            owned = ((owner[:-1] + path, version) for path, version in versions.items())
+            found.update((path, version) for path, version in owned if self._owner(path)[0] == owner)
         return found
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that the backend of the directory left out."""
-        base = as_folder(directory)
-        prefix, backend = self._owner(base)
-        return skipped_entries(backend, _inner(prefix, base, directory), name, most)
+        _, backend, inside = self._owner(directory)
+        return skipped_entries(backend, inside, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        """Files below `path` that match, in whichever backend, by path."""
         base = as_folder(path or "/")
         try:
             fits = compile_grep_include_glob(pattern)
@@ -106,10 +90,8 @@ class MountedBackend(CompositeBackend):
             return protocol.GlobResult(error=str(error))
         found: list[protocol.FileInfo] = []
         cut: list[protocol.GlobTruncationReason | None] = []
-        for prefix, backend in self._parts(base):
-            # a pattern with directories in it speaks of paths below `base`, which a mount down there does not know
-            apart = len(prefix) > len(base) and "/" in pattern
-            result = backend.glob(_ALL if apart else pattern, _inner(prefix, base, path))
+        for prefix, backend, inside, apart in self._search(path, pattern):
+            result = backend.glob(_ALL if apart else pattern, inside)
             if result.error:
                 return result
             cut += [result.truncation_reason] if result.truncated else []
@@ -124,67 +106,61 @@ class MountedBackend(CompositeBackend):
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:
-        """Lines that have the literal text in them, in whichever backend."""
         base = as_folder(path or "/")
         try:
-            fits = compile_grep_include_glob(glob) if glob else None
+            fits = compile_grep_include_glob(glob or _ALL)
         except InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         matches: list[protocol.GrepMatch] = []
         errors: list[str] = []
         truncated = False
-        for prefix, backend in self._parts(base):
-            apart = len(prefix) > len(base) and "/" in (glob or "")
+        for prefix, backend, inside, apart in self._search(path, glob):
             sifted = apart or any(len(p) > len(prefix) and p.startswith(prefix) for p in self.routes)
-            result = backend.grep(
-                pattern,
-                _inner(prefix, base, path),
-                None if apart else glob,
-                max_count=None if sifted else max_count,
-            )
+            most = None if sifted else max_count
+            result = backend.grep(pattern, inside, None if apart else glob, max_count=most)
             if result.matches is None:
                 return result
             errors += [result.error] if result.error else []
             truncated = truncated or result.truncated
             owned = self._owned(prefix, result.matches)
-            matches += [m for m in owned if not apart or fits is None or fits(m["path"][len(base) :])]
+            matches += [m for m in owned if not apart or fits(m["path"][len(base) :])]
         cut = max_count is not None and len(matches) > max_count
         return protocol.GrepResult(
-            error="; ".join(errors) or None, matches=matches[:max_count] if cut else matches, truncated=truncated or cut
+            error="; ".join(errors) or None, matches=matches[:max_count], truncated=truncated or cut
         )
 
     def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
         """Yield what a backend found, under its paths out here, without what a mount in it hides."""
         for item in found or ():
             path = prefix[:-1] + item["path"]
-            if self._owner(as_folder(path))[0] == prefix:
+            if self._owner(path)[0] == prefix:
                 yield {**item, "path": path}
 
-    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol]:
-        """Return the mount a path belongs to, as prefix and backend; the default has the prefix "/"."""
+    def _owner(self, path: str) -> tuple[str, protocol.BackendProtocol, str]:
+        """Return the mount a path belongs to: prefix ("/" of the default), backend, and the path in there."""
+        base = as_folder(path)
         for prefix, backend in self.sorted_routes:
-            if path.startswith(prefix):
-                return prefix, backend
-        return "/", self.default
+            if base.startswith(prefix):
+                return prefix, backend, path[len(prefix) - 1 :] or "/"
+        return "/", self.default, path
 
-    def _parts(self, base: str) -> Iterator[tuple[str, protocol.BackendProtocol]]:
-        """Yield where the files of a search are: in the mount the path belongs to, and in the mounts below it.
+    def _below(self, base: str) -> list[tuple[str, protocol.BackendProtocol]]:
+        return [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
 
-        A path that is a file, too, means the file, as it does without mounts.
+    def _search(
+        self, path: str | None, pattern: str | None
+    ) -> Iterator[tuple[str, protocol.BackendProtocol, str, bool]]:
+        """Yield (prefix, backend, where in it, whether the pattern means nothing there) of the places a search comes to.
+
+        A pattern with directories in it speaks of paths below `path`, which a mount down there does not know. A path that
+        is a file, too, means the file, as it does without mounts.
         """
-        owner, backend = self._owner(base)
-        yield owner, backend
-        below = [(p, inner) for p, inner in sorted(self.routes.items()) if p.startswith(base) and p != base]
-        if below and base != owner and not backend.read(f"/{base[len(owner) : -1]}", 0, 1).error:
-            return
-        yield from below
-
-
-def _inner(prefix: str, base: str, path: str | None) -> str:
-    """Return where a search of `path` begins in the backend mounted at `prefix`."""
-    if len(prefix) > len(base):
-        return "/"
-    return (path or "/") if prefix == "/" else f"/{(path or '')[len(prefix) :]}"
+        prefix, backend, inside = self._owner(path or "/")
+        yield prefix, backend, inside, False
+        base = as_folder(path or "/")
+        below = self._below(base)
+        if not below or base == prefix or backend.read(inside.rstrip("/"), 0, 1).error:
+            yield from ((p, inner, "/", "/" in (pattern or "")) for p, inner in below)
 
 
 _NAMESPACE_PART = re.compile(r"[A-Za-z0-9\-_@+:~]+")
@@ -210,7 +186,6 @@ class Mount:
 
     @property
     def read_only(self) -> Mount:
-        """Give the mount with its files read-only."""
         return self if self.backend is None else replace(self, backend=ReadOnlyFiles(self.backend))
 
 
@@ -229,7 +204,12 @@ def parse_mount(
     if kind == "state" and not colon:
         return Mount(at, "state", "", None)
     if kind == "disk":
-        root = _directory(rest, base)
+        if not rest.strip() or any(map(is_control, rest)):
+            raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
+        root = (base / disk_path(rest.strip(), "can't be mounted")).resolve()
+        there = next(path for path in (root, *root.parents) if path.exists())
+        if not there.is_dir():
+            raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
         if root == root.parent and not whole:
             do = f"%agent mount --yes {prefix} {spec.strip()} if you mean that" if prefix else "type a directory"
             raise RefusedError(f"{root} is all files of this machine", do)
@@ -266,16 +246,6 @@ def mount_prefix(path: str) -> str:
     return "/" + "/".join(at) + "/"
 
 
-def _directory(text: str, base: Path) -> Path:
-    if not text.strip() or any(map(is_control, text)):
-        raise InvalidError("disk: needs a directory", "type one, such as disk:./memory")
-    root = (base / disk_path(text.strip(), "can't be mounted")).resolve()
-    there = next(path for path in (root, *root.parents) if path.exists())
-    if not there.is_dir():
-        raise InvalidError(f"{there.name} is a file", "type its directory, such as disk:./memory")
-    return root
-
-
 def _disk(root: Path) -> BackendProtocol:
     """Return the backend of a directory; read-only if others can write to it, who may put a link there at any time."""
     if os.name == "nt" or not root.exists() or not others_can_write(root.stat()):
@@ -288,20 +258,13 @@ def _disk(root: Path) -> BackendProtocol:
 
 
 def others_can_write(found: os.stat_result) -> bool:
-    """Return whether others than its owner can write to a directory.
-
-    A group whose number is the owner's has nobody else in it, as Linux distributions make them.
-    """
+    """Return whether others than its owner can write to a directory; a group of the owner's number has nobody else in it."""
     return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid))
 
 
 def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
-    if text is not None:
-        space = tuple(text.strip().split("/"))
-    elif assistant_id:
-        space = (assistant_id, "filesystem")
-    else:
-        space = ("filesystem",)
+    usual = (*filter(None, [assistant_id]), "filesystem")
+    space = usual if text is None else tuple(text.strip().split("/"))
     for part in space:
         if not _NAMESPACE_PART.fullmatch(part) or space[0] == "langgraph":
             raise InvalidError(
@@ -353,7 +316,6 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
 
 
 def _parts(prefix: str, backend: Any) -> Iterator[tuple[str, BackendProtocol]]:
-    """Yield each backend of a composite of composites, by the prefix of its files."""
     if not isinstance(backend, BackendProtocol):
         where = "" if prefix == "/" else f" of {prefix}"
         what = f"the class {backend.__name__}" if isinstance(backend, type) else f"{backend!r:.60}"

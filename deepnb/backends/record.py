@@ -1,18 +1,15 @@
-"""Files as they are now, and the journal kept true to them.
-
-The journal tells a text for each path. Where the file differs, somebody changed it without telling,
-and that is entered first.
-"""
+"""Files as they are now, and the journal kept true to them: what somebody changed without telling is entered first."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from threading import Lock
 from typing import Any
 
-from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
+from deepagents.backends.protocol import BackendProtocol
 
-from deepnb.backends.journal import Entry, JournalFile, Origin, entry
-from deepnb.backends.locks import Lock
+from deepnb.backends import locks
+from deepnb.backends.journal import Entry, JournalFile, Origin, entry, is_journal
 from deepnb.backends.merge import Conflict
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer
@@ -42,7 +39,6 @@ class HeldChange:
 
     @property
     def change(self) -> FileDiff:
-        """Give the change that it would make."""
         return FileDiff(self.path, self.base or (None if not self.line else ""), self.text)
 
 
@@ -56,7 +52,7 @@ class Root:
 
     prefix: str
     journal: JournalFile
-    lock: Lock
+    lock: locks.Lock
     in_state: bool = False
     """Whether the files are in a thread's state, so that a rewind takes them back."""
     refresh: Callable[[], object] = nothing
@@ -64,30 +60,36 @@ class Root:
 
 
 class Record(WrapperBackend):
-    """What is known of the files of a backend, and what waits for the user.
+    """What is known of the files of a backend, and what waits for the user. `_observe_file` and `_enter` need the root's lock."""
 
-    Whoever calls `_observe_file` or `_enter` holds the root's lock.
-    """
-
-    def __init__(self, inner: BackendProtocol, roots: Sequence[Root], facts: Facts, tell: Callable[[], None]) -> None:
-        """`tell` is called after each change that is entered."""
+    def __init__(
+        self,
+        inner: BackendProtocol,
+        roots: Sequence[Root],
+        is_guarded: Callable[[str], bool],
+        facts: Facts,
+        tell: Callable[[], None] = nothing,
+    ) -> None:
+        """`is_guarded` says whether a file is memory, a note or a skill; `tell` is called after each change that is entered."""
         super().__init__(inner)
         self.roots = _longest_first(roots)
-        """The places that have files of their own."""
+        self.is_guarded = lambda path: is_guarded(path) and not is_journal(path)
         self.runs = 0
         """How many runs have ended: a tool that comes back after that writes nothing any more."""
         self.held_changes: list[HeldChange] = []
-        """Changes that were not made until the user says so."""
         self.notices: list[str] = []
         """Lines the user should see; whoever shows them empties the list."""
-        self._facts = facts
-        self._tell = tell
+        self._facts, self._tell = facts, tell
         self._held = 0
         """How many changes were ever held, which numbers them."""
         self._seen: dict[tuple[Reader, str], str | None] = {}
         """The texts as they were last read or written, by reader: the base of what it writes next."""
         self._known: dict[str, str | None] = {}
         """path -> text, credentials masked, as the journal tells it."""
+        self._naming, self._named = Lock(), set[str]()
+        """Files of results in this run, which the backend may not show yet."""
+        self._again: Mapping[str, str] | None = None
+        """The texts before the turn of which a step that was cut is run again."""
 
     # -- the texts
 
@@ -96,13 +98,14 @@ class Record(WrapperBackend):
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def _text(self, path: str) -> str | None:
-        """Return the text of a file; None if it does not exist or is not text."""
-        return _decoded(self.inner.download_files([path])[0])
+        content = self.inner.download_files([path])[0].content
+        try:
+            return None if content is None else content.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
 
     def _is_binary(self, path: str) -> bool:
-        """Return whether there is a file that is not UTF-8 text."""
-        found = self.inner.download_files([path])[0]
-        return found.content is not None and _decoded(found) is None
+        return self._text(path) is None and self.inner.download_files([path])[0].content is not None
 
     def _last_read(self, path: str, unknown: str | None = None) -> str | None:
         """Return the text of a file as whoever writes just now knows it; None where it saw none, `unknown` if it never looked."""
@@ -201,7 +204,7 @@ class Record(WrapperBackend):
             settles=settles,
             **self._facts(),
         )
-        root.journal.add(made)
+        root.journal.unsaved.append(made)
         self._save(root)
         self._tell()
 
@@ -222,10 +225,7 @@ class Record(WrapperBackend):
                         self._observe_file(path, origin="user", note=note)
 
     def rewire(self, inner: BackendProtocol, roots: Sequence[Root], *, forget_home: bool = False) -> None:
-        """Stand in front of another backend from now on: something was mounted, or home has moved.
-
-        What is home keeps its journal, whose entries may wait; another directory at the same path has its own.
-        """
+        """Stand in front of another backend from now on; what is home keeps its journal, whose entries may wait."""
         home = {r.prefix: r for r in self.roots if r.in_state or r.prefix == "/"}
         if forget_home:
             home.pop("/", None)
@@ -246,10 +246,3 @@ class Record(WrapperBackend):
 
 def _longest_first(roots: Iterable[Root]) -> tuple[Root, ...]:
     return tuple(sorted(roots, key=lambda root: -len(root.prefix)))
-
-
-def _decoded(found: FileDownloadResponse) -> str | None:
-    try:
-        return None if found.content is None else found.content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

@@ -1,9 +1,8 @@
 """A directory on disk that no path leads out of.
 
-A path is looked at name by name right before it is used, and a link on the way is refused: what it names is where
-it says. Links are not served at all, not even those that point inside: one file has one path. Not seen is what another
-process of the same user puts there between the look and the use; a directory that other users can write to is mounted
-read-only.
+A path is looked at name by name right before it is used, and a link on the way is refused: one file has one path. Not
+seen is what another process of the same user puts there between the look and the use; a directory that other users can
+write to is mounted read-only.
 """
 
 import errno
@@ -78,19 +77,17 @@ def is_control(char: str) -> bool:
 
 
 class Tree:
-    """All below one directory. The directory itself may be named through links, and may be missing.
-
-    Operations raise OSError, `Refused` among them, with a `strerror` that names no path of this machine.
-    """
+    """All below one directory, which may be named through links and may be missing; OSErrors name no path of this machine."""
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         """What is made in a `private` one is its owner's alone; in any other that holds for what deepnb keeps there."""
         self.root = Path(root).expanduser().resolve()
         self._root = str(self.root)  # joined at each operation: a Path takes half as long again
         self.private = private
+        self.listed: frozenset[Names] | None = None
+        """The files that are listed, if not all are; a directory is if one of them may be in it."""
 
     def path(self, at: Names) -> str:
-        """Return where it is on this machine."""
         return os.path.join(self._root, *at)
 
     def look(self, at: Names) -> os.stat_result:
@@ -125,7 +122,7 @@ class Tree:
         return self.path(at)
 
     def open(self, at: Names, flags: int) -> int:
-        """Open a regular file, not through a link; never wait for a pipe's other end.
+        """Open a regular file, not through a link, and never wait for a pipe's other end.
 
         Without O_CREAT a link to a file beside it (`AGENTS.md -> CLAUDE.md`) is read as that file.
         """
@@ -154,7 +151,6 @@ class Tree:
         return fd
 
     def read(self, at: Names) -> bytes:
-        """Return the bytes of a file."""
         with os.fdopen(self.open(at, os.O_RDONLY), "rb") as file:
             return file.read()
 
@@ -184,6 +180,9 @@ class Tree:
         out = []
         with os.scandir(self.folder(at)) as listed:
             for entry in listed:
+                path = (*at, entry.name)
+                if self.listed is not None and all(file[: len(path)] != path for file in self.listed):
+                    continue
                 with suppress(FileNotFoundError):
                     found = entry.stat(follow_symlinks=False)
                     served = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
@@ -192,28 +191,21 @@ class Tree:
         return sorted(out)
 
     def _is_private(self, at: Names) -> bool:
-        """Return whether a directory, and what is made in it, is its owner's alone."""
         return self.private or not PRIVATE.isdisjoint(at)
 
 
 class AppendFile:
-    """A file below a directory that lines are appended to, by several processes at once; a crash loses at most one.
-
-    Both are made when the first line is written. Operations raise OSError.
-    """
+    """A file below a directory that several processes append lines to; made with the first line. Operations raise OSError."""
 
     def __init__(self, directory: str | os.PathLike[str], at: Names) -> None:
         self._tree = Tree(directory)
         self._at = at
         self.name = "/".join((str(directory), *at))
-        """As it is shown."""
 
     def append(self, lines: bytes) -> bool:
-        """Write whole lines (each with its end) behind what is there, in one call to the system.
+        """Write whole lines (each with its end) behind what is there, which then outlive the process; return whether one was cut.
 
-        The system has them when this returns: they outlive the process. A line that was cut short,
-        by whomever, gets an end first. If another put a new file in its place meanwhile, they are
-        written to that one, too, so that they may stand there twice. Return whether there was a cut line.
+        That one gets an end first. If another put a new file in its place meanwhile, they are written to that one, too.
         """
         while True:
             fd = self._tree.open(self._at, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -236,15 +228,11 @@ class AppendFile:
             return b""
 
     def replace(self, data: bytes) -> None:
-        """Make `data` the whole content, at once."""
         self._tree.write(self._at, data)
 
 
 def _look(path: str) -> os.stat_result:
-    """Return what is there under exactly this name, which is no link's.
-
-    A disk that folds case would serve one file under many names.
-    """
+    """Return what is under exactly this name, no link's; a disk that folds case would serve one file under many names."""
     found = os.stat(path, follow_symlinks=False)
     if _is_link(found):
         raise Refused()

@@ -1,34 +1,25 @@
 """The base of every backend that stands in front of another: what it does not change is passed on, once, here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import itemgetter
-from posixpath import dirname
 from typing import Any
 
 from deepagents.backends import StoreBackend, protocol
-from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
-from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
 
 
 class WrapperBackend(protocol.BackendProtocol):
-    """Pass everything on to `inner`; the async methods are those of the protocol, which call these in a thread.
-
-    A subclass overrides a method, or says what holds of all of them: which files are refused, which are
-    shown in listings and searches, and which backend a file is in.
-    """
+    """Pass everything on to `inner`; a subclass says which files are refused or shown, and which backend a file is in."""
 
     def __init__(self, inner: protocol.BackendProtocol) -> None:
         self.inner = inner
 
     def owner(self, path: str) -> protocol.BackendProtocol:
-        """Return the backend that a file is in."""
         return self.inner
 
     def read_refusal(self, path: str) -> str | None:
@@ -54,7 +45,6 @@ class WrapperBackend(protocol.BackendProtocol):
         return self.owner(file_path).write(file_path, content)
 
     def append_text(self, path: str, text: str) -> str | None:
-        """Add `text` to the end of a file; return the error, if any."""
         return self.write_refusal(path) or append_text(self.owner(path), path, text)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> protocol.EditResult:
@@ -110,24 +100,16 @@ class WrapperBackend(protocol.BackendProtocol):
         shown = self.shown(found.matches or ())
         return replace(found, matches=shown[:max_count], truncated=found.truncated or len(shown) > max_count)
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return what changes when the directory does; None if nobody knows."""
-        return folder_version(self.inner, directory, name)
-
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return the versions of the files below a directory, also of those that are not shown; None if nobody knows."""
         return file_versions(self.inner, directory)
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that the backend leaves out."""
         return skipped_entries(self.inner, directory, name, most)
 
 
 class ReadOnlyFiles(WrapperBackend):
-    """Another backend whose files can be read and not changed.
-
-    `why` is the error of every change; `note` is what the user should know of it, in one line.
-    """
+    """Another backend whose files can't be changed: `why` is the error of every change, `note` what the user is told of it."""
 
     def __init__(
         self,
@@ -143,7 +125,6 @@ class ReadOnlyFiles(WrapperBackend):
 
 
 def store_backend(store: BaseStore, namespace: tuple[str, ...]) -> StoreBackend:
-    """Return the files in one namespace of a store."""
     return StoreBackend(store=store, namespace=lambda _: namespace)
 
 
@@ -156,20 +137,29 @@ def no_files() -> ReadOnlyFiles:
 
 
 class SplitBackend(WrapperBackend):
-    """`there` holds the paths that `goes_there` says, `inner` all others; neither shows what is the other's."""
+    """`there` holds the paths that `goes_there` says, `inner` all others; neither shows what is the other's.
+
+    `refusal` gives why a file is not written to `inner`, in one line; "" if it is.
+    """
 
     def __init__(
-        self, here: protocol.BackendProtocol, there: protocol.BackendProtocol, goes_there: Callable[[str], bool]
+        self,
+        here: protocol.BackendProtocol,
+        there: protocol.BackendProtocol,
+        goes_there: Callable[[str], bool],
+        refusal: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(here)
         self.there = there
-        self._goes_there = goes_there
+        self._goes_there, self._refusal = goes_there, refusal
 
     def owner(self, path: str) -> protocol.BackendProtocol:
         return self.there if self._goes_there(path) else self.inner
 
+    def write_refusal(self, path: str) -> str | None:
+        return self._refusal(path) if self._refusal and not self._goes_there(path) else None
+
     def _mine(self, backend: protocol.BackendProtocol, found: Iterable[Any] | None) -> list[Any]:
-        """Return what a backend found, without what the other one owns; directories are kept."""
         return [f for f in found or () if f.get("is_dir") or self.owner(f["path"]) is backend]
 
     def ls(self, path: str) -> protocol.LsResult:
@@ -180,13 +170,12 @@ class SplitBackend(WrapperBackend):
         return protocol.LsResult(entries=[entries[path] for path in sorted(entries)])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        results = [b.delete(file_path) for b in (self.inner, self.there) if self._has(b, file_path)]
-        return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
+        def is_in(backend: protocol.BackendProtocol) -> bool:
+            below = (m["path"] for m in backend.glob("**/*", file_path).matches or ())
+            return any(self.owner(path) is backend for path in (file_path, *below))
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return the versions that both backends tell; None if one can't tell."""
-        both = [folder_version(b, directory, name) for b in (self.inner, self.there)]
-        return None if None in both else both
+        results = [b.delete(file_path) for b in (self.inner, self.there) if is_in(b)]
+        return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of `there` alone where the directory is there: a rule that holds of it holds of all below it."""
@@ -199,7 +188,6 @@ class SplitBackend(WrapperBackend):
         return {**mine, **{path: version for path, version in there.items() if self._goes_there(path)}}
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return the entries that either backend leaves out."""
         return skipped_entries(self.inner, directory, name, most) | skipped_entries(self.there, directory, name, most)
 
     def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
@@ -216,47 +204,30 @@ class SplitBackend(WrapperBackend):
         first = both[0][1]
         return replace(first, matches=matches[:max_count], error=None if matches else first.error)
 
-    def _has(self, backend: protocol.BackendProtocol, path: str) -> bool:
-        """Return whether a backend owns the file, or files below the directory."""
-        below = backend.glob("**/*", path).matches or ()
-        return self.owner(path) is backend or any(self.owner(m["path"]) is backend for m in below)
-
-
-class AttachedFiles(SplitBackend):
-    """The files of somebody else's graph: deepnb's records stay in this process, and nothing that nobody reads is written.
-
-    `refusal` gives why a file at a path would be of no use to the graph, in one line; "" if it is of use.
-    """
-
-    def __init__(self, files: protocol.BackendProtocol, refusal: Callable[[str], str]) -> None:
-        records = store_backend(InMemoryStore(), ("deepnb",))
-        super().__init__(files, records, lambda path: path.startswith("/.deepnb/"))
-        self._refusal = refusal
-
-    def write_refusal(self, path: str) -> str | None:
-        return None if self.owner(path) is self.there else self._refusal(path)
-
 
 # -- some files of a directory on a disk: they alone are seen, searched and changed there
 
 
 class ChosenFiles(WrapperBackend):
-    """The chosen files, there or not, and the journal beside them. No directory is walked, and none is deleted."""
+    """The chosen files, there or not, and the journal beside them. No other directory is walked, and none is deleted."""
 
     def __init__(self, disk: DiskBackend, files: Sequence[str]) -> None:
-        """`files` are paths in the directory, such as `.deepagents/AGENTS.md`."""
+        """`files` are paths in the directory, such as `.deepagents/AGENTS.md`; the disk lists nothing else from now on."""
         super().__init__(disk)
+        disk.tree.listed = frozenset(tuple(name.split("/")) for name in files)
         self._files = frozenset(f"/{name}" for name in files)
         self._why = f"Error: only {', '.join(files)} can be changed here"
 
     def read_refusal(self, path: str) -> str | None:
-        return None if self._is_mine(path) else f"File '{path}' not found"
+        return None if path in self._files or path.startswith(f"/{FOLDER}/") else f"File '{path}' not found"
 
     def write_refusal(self, path: str) -> str | None:
-        return None if self._is_mine(path) else self._why
+        return self.read_refusal(path) and self._why
 
-    def folder_version(self, directory: str, name: str) -> None:
-        """Return None: the directory is not looked at."""
+    def shown(self, found: Sequence[Any]) -> list[Any]:
+        return [
+            f for f in found if f["path"] in self._files or (f.get("is_dir") and self.glob("**/*", f["path"]).matches)
+        ]
 
     def file_versions(self, directory: str) -> None:
         """Return None: the directory is not looked at."""
@@ -265,47 +236,6 @@ class ChosenFiles(WrapperBackend):
         """Return nothing: the directory is not looked at."""
         return {}
 
-    def ls(self, path: str) -> protocol.LsResult:
-        base, entries = as_folder(path), dict[str, protocol.FileInfo]()
-        for info in self._there(base):
-            name, below, _ = info["path"][len(base) :].partition("/")
-            found = protocol.FileInfo(path=f"{base}{name}/", is_dir=True, size=0, modified_at="") if below else info
-            entries[found["path"]] = found
-        return protocol.LsResult(entries=[entries[p] for p in sorted(entries)])
-
-    def glob(self, pattern: str, path: str | None = None) -> protocol.GlobResult:
-        base = as_folder(path or "/")
-        try:
-            fits = compile_grep_include_glob(pattern)
-        except InvalidGlobPatternError as error:
-            return protocol.GlobResult(error=str(error))
-        return protocol.GlobResult(matches=[info for info in self._there(base) if fits(info["path"][len(base) :])])
-
-    def grep(
-        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> protocol.GrepResult:
-        base = as_folder(dirname(path) if path in self._files else path or "/")
-        try:
-            fits = compile_grep_include_glob(glob) if glob else None
-        except InvalidGlobPatternError as error:
-            return protocol.GrepResult(error=str(error))
-        found = (info["path"] for info in self._there(base) if path not in self._files or info["path"] == path)
-        results = [self.inner.grep(pattern, p) for p in found if fits is None or fits(p[len(base) :])]
-        matches = list(chain.from_iterable(result.matches or () for result in results))
-        errors = [result.error for result in results if result.error]
-        cut = max_count is not None and len(matches) > max_count
-        return protocol.GrepResult(error="; ".join(errors) or None, matches=matches[:max_count], truncated=cut)
-
-    def _is_mine(self, path: str) -> bool:
-        return path in self._files or path.startswith(f"/{FOLDER}/")
-
-    def _there(self, base: str) -> Iterator[protocol.FileInfo]:
-        """Return the chosen files that exist below a directory, by path."""
-        listed = (self.inner.ls(folder).entries or () for folder in {dirname(p) for p in self._files})
-        mine = (info for info in chain.from_iterable(listed) if info["path"] in self._files)
-        return iter(sorted((i for i in mine if i["path"].startswith(base)), key=itemgetter("path")))
-
 
 def as_folder(path: str) -> str:
-    """Return the path of a directory with the slash at its end."""
     return path if path.endswith("/") else f"{path}/"

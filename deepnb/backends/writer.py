@@ -1,13 +1,14 @@
 """Who writes at the moment, set round a tool call or a user's command, and why a text is not written."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from posixpath import normpath
 from typing import Any
 
-from deepnb.backends.journal import Origin
-from deepnb.gate import Finding, credentials, refusal
+from deepnb.backends.journal import Origin, is_journal
+from deepnb.gate import credentials, refusal
 from deepnb.gate.directives import unsaid
 from deepnb.values.lazy import set_in_block
 
@@ -42,7 +43,6 @@ def writer() -> Writer:
 
 
 def writing(**changes: Any) -> AbstractContextManager[Writer]:
-    """Write with these facts within a block."""
     return set_in_block(_WRITER, replace(_WRITER.get(), **changes))
 
 
@@ -54,10 +54,19 @@ def note_writes(note: str) -> None:
 # -- why a text is not written: it can't be a file's, or it brings a credential
 
 
+RESULTS = "/large_tool_results/"
+RECORDS = ("/conversation_history/", RESULTS)
+"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
+OWN = "deepnb keeps its records there"
 _MARK = "[redacted: "
 _INSTRUCTIONS = ("/skills/", "/agents/")
 _REACH = 60
-"""Lines: a private key of 4,096 bits has 51."""
+"""Lines round one that was added which are looked at with it: a private key of 4,096 bits has 51."""
+
+
+def is_withheld(path: str) -> bool:
+    """Return whether whoever writes just now may not write a file, or delete a directory: the journal, and for a tool the records."""
+    return is_journal(path) or (writer().tool and f"{normpath('/' + path.lstrip('/'))}/".casefold().startswith(RECORDS))
 
 
 def unfit(path: str, text: str) -> str | None:
@@ -79,17 +88,13 @@ def credential_in(before: str, after: str, path: str) -> str | None:
     if credentials(path):
         return f"Error: not written: the path itself holds a credential{again}"
     held, lines = set(before.split("\n")), after.split("\n")
-    added = {n for n, line in enumerate(lines) if line not in held}
-    found: list[Finding] = []
-    for start, stop in _windows(sorted(added), len(lines)):
-        text = "\n".join(lines[start:stop])
-        for one in credentials(text):
-            first = start + one.line - 1
-            if not added.isdisjoint(range(first, first + 1 + text.count("\n", one.start, one.end))):
-                found.append(one._replace(line=first + 1))
-    if found:
+    added = {n for n, line in enumerate(lines, 1) if line not in held}
+    near = set[int]().union(*(range(n - _REACH, n + _REACH + 1) for n in added))
+    text = "\n".join(line if n in near else "" for n, line in enumerate(lines, 1))
+    ends = ((one, one.line + text.count("\n", one.start, one.end)) for one in credentials(text))
+    if found := [one for one, end in ends if not added.isdisjoint(range(one.line, end + 1))]:
         return f"Error: {refusal(found, path)}{again}"
-    if any(_MARK in lines[n] for n in added):
+    if any(_MARK in lines[n - 1] for n in added):
         return f"Error: not written to {path}: a credential was taken out of this call{again}"
     return None
 
@@ -114,19 +119,5 @@ def to_ask_about(path: str, added: Sequence[str], heard: Heard) -> tuple[str, ..
 
 
 def added_lines(before: str, after: str) -> list[str]:
-    """Return the lines of `after` that `before` does not hold."""
     held = set(before.split("\n"))
     return [line for line in after.split("\n") if line not in held]
-
-
-def _windows(added: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
-    """Stretches of lines to look for credentials in: what was added, and as far round it as a key may reach."""
-    start = stop = -1
-    for n in added:
-        if stop < 0 or n - _REACH > stop:
-            if stop >= 0:
-                yield start, stop
-            start = max(0, n - _REACH)
-        stop = min(count, n + _REACH + 1)
-    if stop >= 0:
-        yield start, stop

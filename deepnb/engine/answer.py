@@ -1,11 +1,8 @@
 """A model's answer: whether it is whole, what it cost, and how the agent takes it.
 
-Thinking in tags is taken out of it, and a call that is written as text becomes one. A call that no tool can take, of an
-unknown name or with arguments that are not JSON or do not fit, is told to the model at once; nobody is asked about it.
-
-The middleware that asks the model says in a context variable what it offered, so that whoever listens to the answer as
-it is streamed shows the same. LangChain ends the run at a call whose arguments are not JSON, and of a streamed one it
-takes what it can read of them; here such a call becomes one like any other, which gets its result.
+A call that no tool can take is told to the model at once; nobody is asked about it. LangChain ends the run at one whose
+arguments are not JSON, and of a streamed one takes what it can read of them; here such a call gets its result. A context
+variable has what the model was offered, so that whoever listens to the streamed answer shows the same.
 """
 
 import difflib
@@ -69,7 +66,7 @@ def cut_short(metadata: Mapping[str, Any], provider: str) -> str:
 
 
 def usage(message: BaseMessage | None) -> Usage | None:
-    """Return the tokens as the provider reported them with its answer; None where it did not: no request is of no tokens."""
+    """Return the tokens as the provider reported them with its answer; None where it did not."""
     if not isinstance(message, AIMessage) or not (spent := message.usage_metadata) or not spent["input_tokens"]:
         return None
     none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
@@ -81,7 +78,6 @@ class Reader:
     """Reads the answer to one request of an agent."""
 
     def __init__(self, request: Any, tools: Mapping[str, Any]) -> None:
-        """`tools` are those of the request, by name."""
         self._request = request
         self._only = None if request.response_format is None else tools
         """The tools whose calls are taken though they are broken; None for those of any tool."""
@@ -100,7 +96,11 @@ class Reader:
         if (clean := whole_value(said)) is not said:
             message = message.model_copy(update=clean)
         if any(call["name"] in self.offered_as for call in message.tool_calls):
-            message = message.model_copy(update={"tool_calls": [*map(self._own, message.tool_calls)]})
+            own = list[Any]()
+            for call in message.tool_calls:  # in the words of its tool
+                name, names = self.offered_as.get(call["name"], (call["name"], {}))
+                own.append({**call, "name": name, "args": {names.get(k, k): v for k, v in call["args"].items()}})
+            message = message.model_copy(update={"tool_calls": own})
         if not isinstance(message.content, str):
             return message
         _, text = split_thinking(message.content)
@@ -118,11 +118,6 @@ class Reader:
         ]
         return message.model_copy(update={"content": "" if made else text, "tool_calls": made or message.tool_calls})
 
-    def _own(self, call: Any) -> Any:
-        """Return a call in the words of its tool."""
-        name, names = self.offered_as.get(call["name"], (call["name"], {}))
-        return {**call, "name": name, "args": {names.get(key, key): value for key, value in call["args"].items()}}
-
     def of(self, response: Any) -> Any:
         """Return a model's response with its answers read, in which the broken calls are calls, too."""
         if not isinstance(response, ModelResponse):
@@ -136,13 +131,14 @@ class Reader:
             return self._only is None or call["name"] in self._only
 
         wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
-        read = {str(call["id"]) for call in message.tool_calls if str(call["id"]) in self.broken and is_ours(call)}
-        if not wrong and not read:
-            return message
         calls: list[Any] = [
-            {**call, "args": {NOT_JSON: self.broken[id_]}} if (id_ := str(call["id"])) in read else {**call}
+            {**call, "args": {NOT_JSON: self.broken[id_]}}
+            if (id_ := str(call["id"])) in self.broken and is_ours(call)
+            else call
             for call in message.tool_calls
         ]
+        if not wrong and calls == message.tool_calls:
+            return message
         for one in wrong:
             made = {"name": one["name"] or "", "id": one["id"] or f"call_{uuid4().hex}", "type": "tool_call"}
             calls.append({**made, "args": {NOT_JSON: one["args"] or ""}})
@@ -155,10 +151,7 @@ _READER: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
 @contextmanager
 def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator[Reader]:
-    """Give what reads the answer to a request with these tools that is sent in the block.
-
-    With `listen` streamed answers are listened to; else somebody else does, with `ArgumentTexts`.
-    """
+    """Give what reads the answer to a request sent in the block; `listen` where nobody else hears what is streamed of it."""
     config = var_child_runnable_config.get()
     config = merge_configs(ensure_config(), {"callbacks": [_Listener()]}) if listen else config
     with set_in_block(_READER, Reader(request, tools)) as reader, set_in_block(var_child_runnable_config, config):
@@ -166,12 +159,10 @@ def reading(request: Any, tools: Mapping[str, Any], *, listen: bool) -> Iterator
 
 
 def reader() -> Reader | None:
-    """Return what reads the answer to the request under way; None where nobody does."""
     return _READER.get()
 
 
 def _types(tool: Any) -> Mapping[str, str]:
-    """Return name -> JSON type of a tool's parameters, in their order."""
     form, _ = form_of(tool, "")
     properties = form.get("function", form).get("parameters", {}).get("properties", {})
     return {name: str(one.get("type", "")) if isinstance(one, Mapping) else "" for name, one in properties.items()}
@@ -191,7 +182,6 @@ class ArgumentTexts:
         self._calls: dict[object, tuple[list[str], list[str]]] = {}
 
     def add(self, chunks: Iterable[Mapping[str, Any]]) -> None:
-        """Add pieces of calls; those of one call have its index."""
         for chunk in chunks:
             key = object() if chunk.get("index") is None else chunk["index"]  # one without is whole
             ids, parts = self._calls.setdefault(key, ([], []))
@@ -200,9 +190,15 @@ class ArgumentTexts:
 
     def end(self) -> None:
         """Tell whoever reads the answer, which is whole, which of its calls are broken."""
-        if (reads := reader()) is not None:
-            texts = ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids)
-            reads.broken.update((id_, text) for id_, text in texts if text.strip() and not _is_object(text))
+        if (reads := reader()) is None:
+            return
+        for id_, text in ((ids[0], "".join(parts)) for ids, parts in self._calls.values() if ids):
+            try:
+                is_whole = not text.strip() or isinstance(json.loads(text, strict=False), dict)
+            except ValueError:
+                is_whole = False
+            if not is_whole:
+                reads.broken[id_] = text
 
 
 class _Listener(BaseCallbackHandler):
@@ -273,10 +269,3 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
             " user to put it into a variable."
         )
     return None
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text, strict=False), dict)
-    except ValueError:
-        return False

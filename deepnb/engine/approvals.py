@@ -1,9 +1,7 @@
 """Calls that wait for the user: LangChain's human in the loop, with each answer bound to one call.
 
-Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here a
-stored answer is looked for first, and counts only for the call it was given for: its id and the hash of
-its arguments. Another call in its place asks again, and so does the same call where the file that it
-would change is not any more as it was when the call was asked about.
+Upstream's middleware decides anew on resuming whether a call asks, and takes any answer for it. Here an answer counts for
+the one call it was given for: its id, the hash of its arguments, and the file that it would change as it was then.
 """
 
 import hmac
@@ -41,7 +39,6 @@ from deepnb.values.lazy import Memo, set_in_block
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
 
 _OURS = "deepnb_approval"
-"""Key of the part of an interrupt's value that is ours."""
 
 _SIGNATURE = "signature"
 
@@ -62,10 +59,9 @@ EDITED = (
 
 
 class ApprovalMiddleware(HumanInTheLoopMiddleware):
-    """Asks about calls as the policy of the moment says; every agent has it, nested ones too.
+    """Asks about calls as the policy of the moment says.
 
-    It adds no step, no tool and no token. The `seal` is a second one inside the user's own middleware: it
-    lets through the very call that the first one cleared, and asks about what was made of it since.
+    The `seal`, inside the user's own middleware, asks about what was made of a call since the first one cleared it.
     """
 
     state_schema = AgentState  # type: ignore[assignment]
@@ -199,7 +195,6 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         return self._effect(call["name"], dict(call["args"]))
 
     def _taken(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
-        """Return what an answer says of a call, where it may be decided so."""
         given = self._given(value, answer)
         runs = given is not None and given["kind"] in ("approve", "edit")
         return None if runs and value[_OURS]["unreadable"] else given
@@ -256,20 +251,6 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     )
 
 
-def pending_calls(checkpointer: Any, thread: str, tasks: Iterable[Any], sign: Sign) -> tuple[PendingCall, ...]:
-    """Return the calls that these tasks of a thread's state wait for, without those whose answer was used already.
-
-    What somebody else's kernel asked is left out: the call may be another than the one it shows.
-    """
-    found = [i for task in tasks for i in task.interrupts if is_bound(i.value) and _is_signed(i.value, sign)]
-    return tuple(to_call(i.value, i.id, thread) for i in found if not _used(checkpointer, thread, i.value, sign))
-
-
-def has_unsigned(tasks: Iterable[Any], sign: Sign) -> bool:
-    """Return whether a task waits with a call that this user's kernels did not ask about."""
-    return any(not _is_signed(i.value, sign) for task in tasks for i in task.interrupts if is_bound(i.value))
-
-
 def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:
     """Return what a graph is given to go on with: each answer names the one call it is for."""
     given: dict[str, dict[str, Any]] = {}
@@ -285,14 +266,12 @@ def is_bound(value: Any) -> bool:
 
 
 def _with_signature(value: dict[str, Any], sign: Sign) -> dict[str, Any]:
-    """Return a question or an answer with the signature of all that it says, where one is needed."""
     if signature := sign(value):
         return {**value, _OURS: {**value[_OURS], _SIGNATURE: signature}}
     return value
 
 
-def _is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
-    """Return whether a question or an answer is as this user's kernels wrote it."""
+def is_signed(value: Mapping[str, Any], sign: Sign) -> bool:
     ours = dict(value[_OURS])
     given = str(ours.pop(_SIGNATURE, ""))
     return hmac.compare_digest(given.encode(), sign({**value, _OURS: ours}).encode()) if sign(value) else True
@@ -310,17 +289,14 @@ def _fits(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
 
 def _is_for(value: Mapping[str, Any], answer: Any, sign: Sign) -> bool:
     """Return whether an answer was given for the call that a value speaks of, whatever it would have changed then."""
-    if not is_bound(answer) or not _is_signed(answer, sign):
+    if not is_bound(answer) or not is_signed(answer, sign):
         return False
     given = answer[_OURS]
     return (given.get("id"), given.get("digest")) == (value["tool_call_id"], value[_OURS]["digest"])
 
 
-def _used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
-    """Return whether the step that asked has been given an answer to this, or is not there any more.
-
-    An interrupt stays beside its step until the step has ended, also where the step was cut while the call ran.
-    """
+def is_used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign) -> bool:
+    """Return whether the step that asked has its answer, or has ended; until then its interrupt stays beside it."""
     place, _, step = str(value[_OURS]["ns"]).rpartition(keys.STEP)
     at = place.rpartition(keys.LEVEL)[0]
     found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})
@@ -338,7 +314,6 @@ def _message(call: Mapping[str, Any], text: str) -> ToolMessage:
 
 
 def _not_run(call: Mapping[str, Any], text: str) -> ToolMessage:
-    """Return what the model is told of a call that no tool can take; the user sees it as one that failed."""
     id_, name = call["id"] or "", call["name"]
     tell(ToolStarted(id_, name, redact_value(dict(call["args"]))))
     tell(ToolEnded(id_, name, redact(text), "error", 0.0))

@@ -4,7 +4,7 @@ It asks by LangGraph's `interrupt`: LangChain's approvals, and questions of its 
 """
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,7 @@ from langgraph.types import Command, Overwrite
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.functions import is_async
-from deepnb.engine.graph import STREAMED, Config, LocalGraph, state_of
+from deepnb.engine.graph import STREAMED, Config, Graph, state_of
 from deepnb.engine.listen import Listener
 from deepnb.engine.probe import offload
 from deepnb.gate import redact_value
@@ -41,7 +41,6 @@ from deepnb.values.turn import Compacted
 
 _DEPTH = 14
 _MANY = 200
-"""Items of a collection that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,14 @@ def graph_parts(compiled: Any) -> GraphParts:
     middleware: list[AgentMiddleware[Any, Any, Any]] = []
     tools: dict[str, BaseTool] = {}
     coroutines = False
-    for one in _within(compiled):
+    seen: set[int] = set()
+    todo = deque[tuple[Any, int]]([(compiled, 0)])
+    while todo:  # the nearest first, each once
+        one, depth = todo.popleft()
+        if id(one) in seen or depth > _DEPTH:
+            continue
+        seen.add(id(one))
+        todo += [(other, depth + 1) for other in _held(one)]
         if isinstance(one, BaseChatModel):
             models.append(one)
         elif isinstance(one, AgentMiddleware):
@@ -82,19 +88,6 @@ def graph_parts(compiled: Any) -> GraphParts:
         elif isinstance(one, RunnableCallable):
             coroutines |= one.func is None
     return GraphParts(tuple(models), tuple(middleware), tuple(tools.values()), coroutines)
-
-
-def _within(compiled: Any) -> Iterator[Any]:
-    """Yield everything that is found in a graph, the nearest first, each once."""
-    seen: set[int] = set()
-    todo: list[tuple[Any, int]] = [(compiled, 0)]
-    while todo:
-        one, depth = todo.pop(0)
-        if id(one) in seen or depth > _DEPTH:
-            continue
-        seen.add(id(one))
-        yield one
-        todo += [(other, depth + 1) for other in _held(one)]
 
 
 def _held(one: Any) -> Sequence[Any]:
@@ -119,7 +112,10 @@ def _held(one: Any) -> Sequence[Any]:
         case partial():
             return [one.func, *one.args, *one.keywords.values()]
         case FunctionType():
-            return [*_cells(one), *_globals(one)]
+            own = one.__globals__  # of what it names, runnables and functions of the same module
+            named = [own[name] for name in one.__code__.co_names if name in own]
+            mine = (f for f in named if isinstance(f, Runnable | FunctionType))
+            return [*_cells(one), *(f for f in mine if isinstance(f, Runnable) or f.__globals__ is own)]
         case list() | tuple():
             return one[:_MANY]
         case dict():
@@ -131,21 +127,11 @@ def _cells(function: Any) -> list[Any]:
     return [c.cell_contents for c in getattr(function, "__closure__", None) or () if c != CellType()]
 
 
-def _globals(function: FunctionType) -> list[Any]:
-    """Return the runnables, and the functions of the same module, that a function names."""
-    own = function.__globals__
-    named = [own[name] for name in function.__code__.co_names if name in own]
-    return [
-        one for one in named if isinstance(one, Runnable) or (isinstance(one, FunctionType) and one.__globals__ is own)
-    ]
-
-
 _KINDS: tuple[Allowed, ...] = ("approve", "edit", "reject")
 _NUMBER = ":"
-"""Between the id of an interrupt and the number of a call in it."""
 
 
-class Questions:
+class Questions(Graph):
     """What a graph asks, and what it is given for an answer; nothing that it asks is signed by deepnb."""
 
     def asked(self, interrupts: Iterable[Any], thread: str, messages: Sequence[Any]) -> tuple[PendingCall, ...]:
@@ -157,9 +143,6 @@ class Questions:
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
         found = [one for task in state.tasks for one in task.interrupts]
         return self.asked(found, thread, state.values.get(keys.MESSAGES) or ())
-
-    def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return False
 
     def answers(self, decisions: Iterable[Decision]) -> Command[Any]:
         given: dict[str, Any] = {}
@@ -186,7 +169,11 @@ def _calls(interrupt: Any, thread: str, open_: list[Mapping[str, Any]]) -> Itera
         for number, action in enumerate(actions):
             name, args = str(action["name"]), dict(action["args"])
             allowed = _allowed((rules.get(name) or {}).get("allowed_decisions"))
-            yield _call(_take(open_, name, args), name, args, f"{interrupt.id}{_NUMBER}{number}", thread, allowed)
+            meant = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
+            if meant is not None:
+                open_.remove(meant)
+            id_ = str(meant["id"] or "") if meant else ""
+            yield _call(id_, name, args, f"{interrupt.id}{_NUMBER}{number}", thread, allowed)
     elif isinstance(value, Mapping) and value.get("type") == "tool_approval" and _has_name_and_args(value):
         # it asks about one
         id_, name, args = str(value.get("tool_call_id") or ""), str(value["name"]), dict(value["args"])
@@ -206,7 +193,6 @@ def _call(
 
 
 def _answer(decision: Decision) -> Any:
-    """Return a decision in LangChain's words; the answer to a question as it is."""
     match decision.kind:
         case "answer":
             return decision.value
@@ -222,7 +208,6 @@ def _has_name_and_args(value: Any) -> bool:
 
 
 def _allowed(kinds: Any) -> tuple[Allowed, ...]:
-    """Return what may be decided of a call, as the graph says it; all where it says nothing that is known."""
     found = tuple(kind for kind in _KINDS if isinstance(kinds, list | tuple | set) and kind in kinds)
     return found or _KINDS
 
@@ -242,30 +227,22 @@ def _types_in(schema: Any) -> set[str]:
     return found
 
 
-def _take(open_: list[Mapping[str, Any]], name: str, args: Mapping[str, Any]) -> str:
-    """Return the id of the first of these calls that is the one meant, which is taken off the list."""
-    found = next((one for one in open_ if one["name"] == name and one["args"] == args), None)
-    if found is None:
-        return ""
-    open_.remove(found)
-    return str(found["id"] or "")
-
-
-class AttachedGraph(Questions, LocalGraph):
+class AttachedGraph(Questions):
     """Translates the name of its messages, and writes only what it has a channel for."""
+
+    compiled: Any = None
 
     def __init__(self, compiled: Any, messages: str = keys.MESSAGES, *, is_async: bool = False) -> None:
         """`messages` is the channel of the conversation; `is_async` runs it as a coroutine."""
         self.compiled = compiled
         self._messages = messages
         self._is_async = is_async
+        self._channels: Mapping[str, Any] = compiled.builder.channels
         nodes, edges, branches = compiled.builder.nodes, compiled.builder.edges, compiled.builder.branches
         plain = [name for name in nodes if not branches.get(name)]
         ends = [name for name in plain if (name, END) in edges]
         self._writer = str(next(iter((*ends, *plain, *nodes))))
         """The node that state is written as from: the fewer nodes follow on it, the fewer are dropped again."""
-
-    # -- a run
 
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         if (listener := listener_of(config)) is not None:
@@ -286,8 +263,6 @@ class AttachedGraph(Questions, LocalGraph):
             elif keys.INTERRUPT in chunk:
                 yield mode, chunk
 
-    # -- its state
-
     def state(self, config: Config) -> Any:
         found = state_of(self.compiled, config, self._messages)
         return found._replace(values=self._ours(found.values))
@@ -301,19 +276,25 @@ class AttachedGraph(Questions, LocalGraph):
 
     def replace_state(self, config: Config, values: Mapping[str, Any], source: Config | None = None) -> None:
         now, then = self.compiled.get_state(config).values, self._theirs(values)
-        written = {name: self._whole(name, then.get(name)) for name in {*now, *then} if name in self._channels}
-        self.update(config, self._ours({name: value for name, value in written.items() if value is not _NOTHING}))
+        written: dict[str, Any] = {}
+        for name in {*now, *then} & self._channels.keys():
+            channel, value = self._channels[name], then.get(name)
+            if isinstance(channel, LastValue):
+                written[name] = value
+            elif isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
+                if value is None:  # what it holds before anything was written to it
+                    try:
+                        value = channel.copy().get()
+                    except EmptyChannelError:
+                        value = channel.typ() if isinstance(channel.typ, type) else []
+                written[name] = Overwrite(value)  # whatever its reducer
+        self.update(config, self._ours(written))
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         if "tools" not in self.compiled.nodes:
             what = "the graph has no node named tools that could skip a call"
             raise RefusedError(what, "%agent resume again runs it again, %agent PROMPT continues without it")
         self.compiled.update_state(config, {self._messages: list(results)}, as_node="tools")
-
-    @property
-    def _channels(self) -> Mapping[str, Any]:
-        channels: Mapping[str, Any] = self.compiled.builder.channels
-        return channels
 
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
@@ -340,26 +321,12 @@ class AttachedGraph(Questions, LocalGraph):
             ]
         return named
 
-    def _whole(self, name: str, value: Any) -> Any:
-        """Return what is written so that a channel holds a value, whatever its reducer."""
-        channel = self._channels[name]
-        if not isinstance(channel, BinaryOperatorAggregate | DeltaChannel):
-            return value if isinstance(channel, LastValue) else _NOTHING
-        if value is None:  # what it holds before anything was written to it
-            try:
-                value = channel.copy().get()
-            except EmptyChannelError:
-                value = channel.typ() if isinstance(channel.typ, type) else []
-        return Overwrite(value)
 
-
-_NOTHING: Any = object()
 _NUMBERED = "deepnb-"
 """Before the place of a message that a reducer of the user's leaves without an id: by that it is known again."""
 
 
 def listener_of(config: Config) -> Listener | None:
-    """Return what hears a run, of its callbacks."""
     return next((one for one in config.get("callbacks") or () if isinstance(one, Listener)), None)
 
 
@@ -372,6 +339,5 @@ def tell_compaction(listener: Listener | None, before: Mapping[str, Any], now: M
 
 
 def added_messages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[BaseMessage]:
-    """Return the messages of a state that the one before it has not."""
     known = {message.id for message in before.get(keys.MESSAGES) or ()}
     return [message for message in now.get(keys.MESSAGES) or () if message.id not in known]

@@ -28,10 +28,7 @@ FAR = 100
 
 
 def newest(checkpointer: Any, config: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the id of the newest checkpoint of a thread, None if it has none, and its metadata.
-
-    A checkpoint in memory is not decoded: `get_tuple` takes a millisecond for each 100 kB.
-    """
+    """Return (the id of a thread's newest checkpoint, or None; its metadata); one in memory is not decoded."""
     if not isinstance(checkpointer, InMemorySaver):
         found = checkpointer.get_tuple(config)
         return (found.config["configurable"]["checkpoint_id"], found.metadata) if found else (None, {})
@@ -43,17 +40,14 @@ def newest(checkpointer: Any, config: Mapping[str, Any]) -> tuple[str | None, Ma
     return id_, checkpointer.serde.loads_typed(held[id_][1])
 
 
-def is_far(checkpointer: Any, config: Mapping[str, Any]) -> bool:
-    """Return whether the files of a thread should be written whole, so that they are found near again."""
+def rested_files(checkpointer: Any, config: Mapping[str, Any], files: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the update that snapshots the files of a thread where the last snapshot is far; empty where it is near."""
     counters = newest(checkpointer, config)[1].get("counters_since_delta_snapshot") or {}
-    return bool(counters.get(keys.FILES, (0, 0))[1] >= FAR)
+    return {keys.FILES: Overwrite(dict(files))} if counters.get(keys.FILES, (0, 0))[1] >= FAR else {}
 
 
 def made_with(checkpointer: Any, thread: str) -> Mapping[str, Any] | None:
-    """Return the metadata of a thread's newest checkpoint; None if there is no such thread.
-
-    A rewind makes a copy of a checkpoint, which LangGraph keeps without the metadata of the thread's configuration.
-    """
+    """Return the metadata of a thread's newest checkpoint, or of the one that a rewind copied; None without one."""
     config = {"configurable": {"thread_id": thread}}
     id_, facts = newest(checkpointer, config)
     if facts.get("source") != "fork":
@@ -72,11 +66,6 @@ def drop_after(checkpointer: Any, thread: str, id_: str) -> bool:
     return True
 
 
-def whole(files: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the update that snapshots the files in the checkpoint it makes."""
-    return {keys.FILES: Overwrite(dict(files))}
-
-
 # -- memory in a checkpointer that was given: the files of a thread of their own, whose checkpoints are their versions
 
 
@@ -91,7 +80,6 @@ class HomeThread:
     """The memory that threads have in common, in the checkpointer that holds them; other sessions may write there, too."""
 
     def __init__(self, checkpointer: Any, name: str = "") -> None:
-        """`name` is that of the thread which has a memory of its own; empty for the session's."""
         self._graph = _graph(checkpointer)
         self._checkpointer = checkpointer
         thread = f"{MEMORY_THREAD}-{name}" if name else MEMORY_THREAD
@@ -99,11 +87,9 @@ class HomeThread:
         self._read: tuple[str | None, Mapping[str, Any]] = (None, {})
 
     def read(self) -> Mapping[str, Any]:
-        """Return path -> FileData, as they are now."""
         return self._at(newest(self._checkpointer, self._config)[0])
 
     def write(self, update: Mapping[str, Any]) -> None:
-        """Merge path -> FileData into the files; None deletes."""
         self._graph.update_state(self._config, {keys.FILES: dict(update)}, as_node=_NODE)
 
     def as_of(self, checkpoint: str) -> Mapping[str, Any]:
@@ -128,7 +114,6 @@ def files_in_state(checkpointer: Any, thread: str) -> Mapping[str, Any]:
 
 
 def _graph(checkpointer: Any) -> Any:
-    """Return the least graph that has a channel of files."""
     builder = StateGraph(_Home)
     builder.add_node(_NODE, lambda state: {})
     builder.add_edge(START, _NODE)
@@ -141,50 +126,38 @@ def _graph(checkpointer: Any) -> Any:
 
 @dataclass(frozen=True)
 class Begin:
-    """Where a turn began."""
-
     at: str
-    """ISO timestamp."""
     before: str | None
     """The checkpoint of the state before it; None where there was none."""
     ended: str | None
     """That of the state just after the turn before: what was written between the two came later."""
     first: str | None
-    """Its own first checkpoint."""
 
 
 def stored_threads(checkpointer: Any) -> dict[str, str]:
     """Return thread -> the id of its newest checkpoint, the thread that changed last first. Checkpoint ids grow with time."""
-    found: dict[str, str] = {}
-    for thread, id_ in _newest_ids(checkpointer):
-        if thread.startswith(MEMORY_THREAD):
-            continue
-        found[thread] = max(id_, found.get(thread, ""))
-    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
-
-
-def _newest_ids(checkpointer: Any) -> Iterable[tuple[str, str]]:
+    ids: Iterable[tuple[str, str]]
     if isinstance(checkpointer, InMemorySaver):
-        return [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
-    if any(
-        base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__
-    ):  # its `list` decodes every checkpoint of every thread
+        ids = [(t, max(spaces[""])) for t, spaces in checkpointer.storage.items() if spaces.get("")]
+    elif any(base.__name__ == "SqliteSaver" for base in type(checkpointer).__mro__):  # its `list` decodes all there is
         checkpointer.setup()
         query = "SELECT thread_id, max(checkpoint_id) FROM checkpoints WHERE checkpoint_ns = '' GROUP BY thread_id"
         with closing(checkpointer.conn.cursor()) as cursor:
-            return [(str(thread), str(id_)) for thread, id_ in cursor.execute(query)]
-    places = (found.config["configurable"] for found in checkpointer.list(None))
-    return ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
+            ids = cursor.execute(query).fetchall()
+    else:
+        places = (found.config["configurable"] for found in checkpointer.list(None))
+        ids = ((p["thread_id"], p["checkpoint_id"]) for p in places if not p.get("checkpoint_ns"))
+    found: dict[str, str] = {}
+    for thread, id_ in ids:
+        if not thread.startswith(MEMORY_THREAD):
+            found[thread] = max(id_, found.get(thread, ""))
+    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
 
 
 def begins(
     checkpointer: Any, config: Mapping[str, Any], newest: str | None, channel: str = keys.MESSAGES
 ) -> tuple[dict[str, Begin], str | None]:
-    """Return (the id of a prompt's message -> where its turn began, of all turns that ever began in a thread; the end of the last).
-
-    `channel` holds the messages, and `newest` is the id of the newest checkpoint: what was written between two turns is
-    of neither.
-    """
+    """Return (id of a prompt's message -> where its turn began, of all turns of a thread; the end of the last one)."""
     written = {
         _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
     }

@@ -10,21 +10,24 @@ from typing import Any
 
 from deepagents.backends.protocol import FileUploadResponse
 from deepagents.middleware.summarization import SummarizationMiddleware as Upstream
+from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
+from langchain.agents.structured_output import OutputToolBinding
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables.config import ensure_config, merge_configs, var_child_runnable_config
+from langgraph.constants import TAG_NOSTREAM
 
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.pinned_skills import PINNED, pinned_name
-from deepnb.engine.probe import to_message
-from deepnb.engine.question import Asked
+from deepnb.engine.probe import PINNED, pinned_name, to_message
 from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed
 from deepnb.values.answers import split_thinking
-from deepnb.values.budget import Budget, Rule, Size
-from deepnb.values.failures import NotOnTapeError, one_line
-from deepnb.values.messages import MEMORY_UPDATE
+from deepnb.values.budget import Rule
+from deepnb.values.failures import NotOnTapeError, causes, one_line, status_of
+from deepnb.values.lazy import set_in_block
+from deepnb.values.messages import BROUGHT_BACK, MEMORY_UPDATE
 from deepnb.values.offload import SAID, Anchor, Flush, Offload, anchor_block, find, lost, union
 from deepnb.values.turn import Event, Flushed, Notice
 
@@ -40,13 +43,10 @@ _ANCHORS, _LEAST, _MOST = 0.05, 200, 400
 _HIDDEN = 30
 """Anchors without room that are remembered for the next compaction: each checkpoint holds them."""
 
-_OURS = (keys.SUMMARY_SOURCE, keys.BROUGHT_BACK)
+_OURS = (keys.SUMMARY_SOURCE, BROUGHT_BACK)
 """Sources of messages that are no part of the conversation."""
-_ADDED = (keys.BROUGHT_BACK, PINNED)
+_ADDED = (BROUGHT_BACK, PINNED)
 """Sources of what was put before a prompt, out of a file that still holds it: nobody need sum that up."""
-
-Clock = Callable[[], str]
-"""Gives the time now as an ISO timestamp."""
 
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
@@ -57,12 +57,55 @@ Flusher = Callable[..., Flush | None]
 Heard = Callable[[Mapping[str, Any]], tuple[Sequence[str], Sequence[str]]]
 """State of a thread -> (texts of others, what the user says)."""
 
-Tell = Callable[[Event], None]
-"""Tells the user of an event."""
 
-Measure = Callable[[Sequence[BaseMessage], Sequence[Any]], Budget]
-IsCut = Callable[[Sequence[BaseMessage], Sequence[Any], int], bool]
-"""Return whether a provider that reported so many tokens has read less than all of a request."""
+ABOVE = "(All messages above this one. Answer in words: no tool is run now.)"
+"""Stands in a prompt in the place of the messages it is about."""
+
+_REFUSED = (400, 422)
+"""Statuses of a request in a form that a server does not take, such as a prompt behind the result of a tool."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a compaction asks the model: one more message behind those that go, or where that does not fit, their text alone.
+
+    The request begins as the agent's last one did, up to the messages that stay, so that a provider's cache holds. Its
+    `tool_choice` is the agent's, too: with "none" Anthropic reads all messages again, and some local servers leave out
+    the tools. Nothing runs what the model calls.
+    """
+
+    request: Any
+    """The agent's request, up to the messages that stay, as the last one had them."""
+    send: Callable[[Any], Any]
+    """Gives the response to a request; whatever changes the agent's requests changes it, too."""
+    fits: Callable[[Any], bool]
+
+    def above(self, source: str, question: Callable[[str], str]) -> AIMessage | None:
+        """Return the answer to one more message, worded by `question` around what stands for the others; None if refused."""
+        request, form = self.request, self.request.response_format
+        if form is not None:  # the tool by which a model answers in that form stays, and may be left
+            answers = [OutputToolBinding.from_schema_spec(spec).tool for spec in getattr(form, "schema_specs", ())]
+            request = request.override(response_format=None, tools=[*request.tools, *answers])
+        request = request.override(messages=[*request.messages, HumanMessage(question(ABOVE))])
+        if not self.fits(request):
+            return None
+        try:
+            return self._answer(source, request)
+        except Exception as failure:
+            if any(isinstance(one, ContextOverflowError) or status_of(one) in _REFUSED for one in causes(failure)):
+                return None
+            raise
+
+    def alone(self, source: str, prompt: str) -> AIMessage:
+        """Return the answer to a prompt that nothing stands before."""
+        request = self.request.override(messages=[HumanMessage(prompt)], tools=[], system_message=None)
+        return self._answer(source, request.override(response_format=None))
+
+    def _answer(self, source: str, request: Any) -> AIMessage:
+        told = {"metadata": {"lc_source": source, **internal_call_metadata()}, "tags": [TAG_NOSTREAM]}
+        with set_in_block(var_child_runnable_config, merge_configs(ensure_config(), told)):  # type: ignore[arg-type]
+            answer: AIMessage = self.send(request).result[0]
+        return answer
 
 
 @dataclass(frozen=True)
@@ -96,32 +139,23 @@ class CompactionSteps(Upstream):
 
     def __init__(
         self,
-        model: Any,
+        own: Any,
         *,
         takes: bool = False,
         backend: Any,
-        rule: Rule,
-        learn: Callable[[int, bool], Rule],
-        measure: Measure,
-        is_cut: IsCut,
-        count: Callable[[str], int],
-        clock: Clock,
+        clock: Callable[[], str],
         addition: Addition,
         heard: Heard,
         flush: Flusher | None = None,
         rebased: Callable[[Any], Any] | None = None,
     ) -> None:
-        """`takes` says whether the messages that go are taken out of the state as well; `learn` gives the rule of a window
-        that was told; `heard` says who said what; `rebased` gives the request after a compaction with memory told
-        as it is then.
+        """`own` is the model with its rule and meter (`deepnb/wiring/model.py`); `takes` says whether the messages that go
+        are taken out of the state as well; `heard` says who said what; `rebased` gives the request after a compaction with
+        memory told as it is then.
         """
-        self._parts = (model, backend)
+        self._own, self._files = own, backend
         self._takes = takes
-        self._measure = measure
-        self._is_cut = is_cut
-        self._go_by(rule)
-        self._learn = learn
-        self._count = count
+        self._go_by(own.rule)
         self._clock = clock
         self._addition = addition
         self._heard = heard
@@ -130,15 +164,16 @@ class CompactionSteps(Upstream):
 
     def _go_by(self, rule: Rule) -> None:
         """Compact by this rule from now on."""
-        model, backend = self._parts
-        trigger, keep = _absolute(rule.trigger, rule.trigger_tokens), _absolute(rule.keep, rule.keep_tokens)
+        # a fraction becomes tokens, so that its border is exact
+        trigger: Any = rule.trigger if rule.trigger_tokens is None else ("tokens", rule.trigger_tokens)
+        keep: Any = rule.keep if rule.keep_tokens is None else ("tokens", rule.keep_tokens)
 
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-            return self._measure(messages, tools or ()).total
+            return int(self._own.meter.budget(messages, tools or ()).total)
 
         super().__init__(
-            model,
-            backend=backend,
+            self._own.model,
+            backend=self._files,
             trigger=trigger,
             keep=keep,
             token_counter=total,  # type: ignore[arg-type]
@@ -154,7 +189,7 @@ class CompactionSteps(Upstream):
         asked: Asked,
         session: str,
         offload: Offload,
-        tell: Tell,
+        tell: Callable[[Event], None],
         pinned: Sequence[str] = (),
         weigh: Weigh | None = None,
     ) -> Done:
@@ -182,7 +217,7 @@ class CompactionSteps(Upstream):
         window = self.rule.window
         room = _MOST if window is None else max(_LEAST, int(_ANCHORS * window))
         more = held.get("more", 0)
-        beside = anchor_block(lost(union(before, found), summary), room, self._count, path, more)
+        beside = anchor_block(lost(union(before, found), summary), room, self._own.meter.count, path, more)
         (built,) = self._build_new_messages_with_path(summary, path)
         message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
@@ -208,7 +243,6 @@ class CompactionSteps(Upstream):
         return done
 
     def _without_media(self, messages: list[AnyMessage], backend: Any) -> list[AnyMessage]:
-        """Return the messages with the paths of their images and other media, which are written to `backend`, in their place."""
         without, failed = self._offload_inline_media(backend, messages)
         if failed:
             raise NotOffloaded(f"{failed} image{'s' if failed > 1 else ''} or other media can't be written")
@@ -220,7 +254,7 @@ class CompactionSteps(Upstream):
         going: Sequence[BaseMessage],
         state: Mapping[str, Any],
         at: str,
-        tell: Tell,
+        tell: Callable[[Event], None],
         *,
         by_hand: bool,
     ) -> Flush | None:
@@ -238,7 +272,6 @@ class CompactionSteps(Upstream):
         return flush
 
     def _offload(self, going: Sequence[BaseMessage], at: str, path: str) -> None:
-        """Append the messages to the thread's history file, each once."""
         try:
             found = self._backend.download_files([path])[0]
             if found.content is None and found.error not in (None, "file_not_found"):
@@ -260,34 +293,29 @@ class CompactionSteps(Upstream):
 
     def _summary(self, asked: Asked, going: list[AnyMessage], count: int, path: str) -> tuple[str, str]:
         """Return (the model's summary, ""); where it fails, (words that say so and where the messages are, what to tell the user)."""
+        helper, why = self._lc_helper, "the model returned nothing"
         try:
-            summary = self._summed_up(asked, going)
-            why = "the model returned nothing"
+            said = asked.above(keys.SUMMARY_SOURCE, lambda text: helper.summary_prompt.format(messages=text).rstrip())
+            summary = "" if said is None else message_text(said).strip()
+            if not summary:  # one that only calls tools is asked again with none offered
+                try:
+                    said = asked.alone(keys.SUMMARY_SOURCE, helper._format_summary_prompt(going))
+                except ContextOverflowError:
+                    if (shorter := helper._overflow_retry_prompt(going)) is None:
+                        raise
+                    said = asked.alone(keys.SUMMARY_SOURCE, shorter)
+                summary = message_text(said).strip()
         except NotOnTapeError:
             raise
         except Exception as failure:
             summary, why = "", one_line(failure)
-        if summary.strip():
+        if summary:
             # it stays in the state, and goes into every request from here on
             return redact(split_thinking(summary)[1] or summary), ""
         return (
             f"(There is no summary: {why}. The {count} messages that stood here are word for word in {path}.)",
             f"no summary ({why}): the turn continues, and the {count} messages are saved verbatim in {path}",
         )
-
-    def _summed_up(self, asked: Asked, going: list[AnyMessage]) -> str:
-        """Return what the model answers; one that only calls tools is asked again with none offered."""
-        helper = self._lc_helper
-        answer = asked.above(keys.SUMMARY_SOURCE, lambda text: helper.summary_prompt.format(messages=text).rstrip())
-        if answer is not None and (text := message_text(answer).strip()):
-            return text
-        try:
-            answer = asked.alone(keys.SUMMARY_SOURCE, helper._format_summary_prompt(going))
-        except ContextOverflowError:
-            if (shorter := helper._overflow_retry_prompt(going)) is None:
-                raise
-            answer = asked.alone(keys.SUMMARY_SOURCE, shorter)
-        return message_text(answer).strip()
 
     def _cutoff(self, messages: list[AnyMessage], fixed: int, *, must: bool) -> int:
         """Return how many messages go; 0 where none can, or where it is not worth it.
@@ -310,7 +338,9 @@ class CompactionSteps(Upstream):
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
 
-    def _pinned(self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Tell) -> list[str]:
+    def _pinned(
+        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
+    ) -> list[str]:
         """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
@@ -318,7 +348,7 @@ class CompactionSteps(Upstream):
         limit, kept = self.rule.trigger_tokens, list[str]()
         room = None if limit is None else limit - fixed - SUMMARY_ROOM - self.token_counter(messages[cutoff:])
         for text in going:
-            tokens = self._count(text)
+            tokens = self._own.meter.count(text)
             if room is not None and tokens > room:
                 tell(Notice(f"{pinned_name(text)} was pinned to this turn, but did not fit into the request"))
                 continue
@@ -352,8 +382,3 @@ def turn_start(messages: Sequence[BaseMessage], end: int | None = None) -> int:
     while start > 0 and source_of(messages[start - 1]) in _ADDED:
         start -= 1
     return start
-
-
-def _absolute(size: Size, tokens: int | None) -> Any:
-    """Return a size upstream takes: a fraction becomes tokens, so that its border is exact."""
-    return size if tokens is None else ("tokens", tokens)

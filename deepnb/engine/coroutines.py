@@ -21,7 +21,6 @@ _LOOK_UP = 0.1
 """Seconds after which a thread that waits for the loop runs a bytecode: what is raised in it comes through then."""
 
 _FREE: list[asyncio.AbstractEventLoop] = []
-"""Loops that nobody runs just now."""
 
 
 _WAITS: ContextVar[tuple[asyncio.AbstractEventLoop, threading.Event] | None] = ContextVar("waits", default=None)
@@ -40,16 +39,20 @@ async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
 
 
 def run(work: Awaitable[T]) -> T:
-    """Run a coroutine on the loop, with the caller's context variables; an interrupt cancels it there.
-
-    Raise CancelledError, which is no Exception, in a thread whose loop waits no longer: it may never run again.
-    """
+    """Run a coroutine on the loop, in the caller's context; an interrupt cancels it, and so does the end of the wait."""
     waiting = _WAITS.get()
     if waiting is not None and waiting[1].is_set():
         if isinstance(work, Coroutine):
             work.close()
         raise asyncio.CancelledError
-    done = asyncio.run_coroutine_threadsafe(_ended(work), waiting[0] if waiting else _loop())
+
+    async def ended_work() -> tuple[T] | BaseException:
+        try:
+            return (await work,)
+        except (KeyboardInterrupt, SystemExit) as stop:  # which would end the loop
+            return stop
+
+    done = asyncio.run_coroutine_threadsafe(ended_work(), waiting[0] if waiting else _loop())
     try:
         while not wait((done,), _POLL).done:
             if waiting is not None and waiting[1].is_set():
@@ -66,12 +69,9 @@ def run(work: Awaitable[T]) -> T:
     return ended[0]
 
 
-def synchronous_backend(backend: Any) -> Any:
-    """Return a backend of which some methods may be only coroutines, for those who call the others."""
-    return _SynchronousBackend(backend)
+class SynchronousBackend:
+    """A backend of which some methods may be only coroutines, for those who call the others."""
 
-
-class _SynchronousBackend:
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
@@ -90,16 +90,7 @@ class _SynchronousBackend:
 
 
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin a coroutine on the loop, for a caller that waits in another way than `run` does."""
     return asyncio.run_coroutine_threadsafe(work, _loop())
-
-
-async def _ended(work: Awaitable[T]) -> tuple[T] | BaseException:
-    """Return what it gives, or the exception that would end the loop with it."""
-    try:
-        return (await work,)
-    except (KeyboardInterrupt, SystemExit) as stop:
-        return stop
 
 
 @cache
@@ -134,8 +125,7 @@ def read(begin: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
 
 def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
     """Let everything end that a reader who went away has left running."""
-    left = asyncio.all_tasks(loop)
-    for task in left:
+    for task in (left := asyncio.all_tasks(loop)):
         task.cancel()
     if left:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))

@@ -1,7 +1,7 @@
 """What a backend may do beyond deepagents' protocol, and what is so of one that can't."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 SkipReason = Literal["link", "link out", "file link", "large"]
 
@@ -10,30 +10,19 @@ SkippedEntries = dict[str, tuple[SkipReason, str | int]]
 a directory whose file is a link that is not followed (`file link`), or is `large` (its bytes)."""
 
 
-@runtime_checkable
-class FileExtras(Protocol):
-    """The optional methods, by which the functions below ask a backend that has them."""
+EXTRAS = ("append_text", "file_versions", "skipped_entries")
+"""The optional methods, by which the functions below ask a backend that has them all."""
 
-    def append_text(self, path: str, text: str) -> str | None:
-        """Add to the end of a file."""
 
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Tell whether a directory is as it was."""
-
-    def file_versions(self, directory: str) -> Mapping[str, Any] | None:
-        """Tell which files are as they were."""
-
-    def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
-        """Return what is not listed, or should not be read."""
+def has_extras(backend: Any) -> bool:
+    """Return whether a backend has the optional methods."""
+    return all(hasattr(backend, name) for name in EXTRAS)
 
 
 def append_text(backend: Any, path: str, text: str) -> str | None:
-    """Add `text` to the end of a file, which is made where it is missing; return the error, if any.
-
-    Of a backend that can't append, the file is read and written whole.
-    """
-    if isinstance(backend, FileExtras):
-        return backend.append_text(path, text)
+    """Add `text` to the end of a file, which is made where it is missing; return the error, if any."""
+    if has_extras(backend):
+        return backend.append_text(path, text)  # type: ignore[no-any-return]
     found = backend.download_files([path])[0]
     if found.content is None and found.error != "file_not_found":
         return f"Error: {path} can't be read ({found.error})"
@@ -45,21 +34,14 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
     return str(error) if error else None
 
 
-def folder_version(backend: Any, directory: str, name: str) -> Any:
-    """Return what is equal to what it was before as long as nothing here has changed, come or gone; None where nobody knows.
-
-    Looked at are the files directly in `directory` and the file `name` in each directory in it; none is read.
-    """
-    return backend.folder_version(directory, name) if isinstance(backend, FileExtras) else None
-
-
 def file_versions(backend: Any, directory: str) -> Mapping[str, Any] | None:
     """Return path -> what is equal to what it was before as long as that file has not changed, of all files below a directory.
 
     A file whose version is None may have changed; None in place of all where nobody knows. A backend that knows that
-    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them.
+    nothing has changed returns the very same mapping. Files that a listing leaves out may be among them, and a link
+    under its path with a / at the end.
     """
-    return backend.file_versions(directory) if isinstance(backend, FileExtras) else None
+    return backend.file_versions(directory) if has_extras(backend) else None
 
 
 def skipped_entries(backend: Any, directory: str, name: str, most: int) -> SkippedEntries:
@@ -67,4 +49,4 @@ def skipped_entries(backend: Any, directory: str, name: str, most: int) -> Skipp
 
     Links to files are left out.
     """
-    return backend.skipped_entries(directory, name, most) if isinstance(backend, FileExtras) else {}
+    return backend.skipped_entries(directory, name, most) if has_extras(backend) else {}

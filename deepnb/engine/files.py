@@ -12,7 +12,6 @@ from deepnb.values.errors import InvalidError
 
 
 def is_text(path: str) -> bool:
-    """Return whether upstream's backends read a file of this name as text."""
     return _get_backend_read_file_type(path) == "text"
 
 
@@ -42,9 +41,6 @@ def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
     return made
 
 
-# -- A LangGraph store of which a namespace is seen alone
-
-
 _PAGE = 1000
 
 
@@ -61,7 +57,6 @@ class ExactStore(BaseStore):
         self.ttl_config = store.ttl_config
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Return the results of the operations, in their order."""
         return [self._search(op) if isinstance(op, SearchOp) else self.store.batch([op])[0] for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -69,7 +64,6 @@ class ExactStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _search(self, op: SearchOp) -> list[Any]:
-        """Return one page of what is in the namespace itself."""
         found: list[Any] = []
         start = 0
         while len(found) < op.offset + op.limit:

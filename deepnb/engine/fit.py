@@ -19,7 +19,6 @@ from deepnb.engine.request import medium, tool_name
 from deepnb.engine.tools import RequestMiddleware
 
 _ID = 40
-"""Characters of the longest id of a call."""
 EMPTY, LOST = "(empty)", "No result of this call was recorded."
 """The text of a result without any, and of one that is missing."""
 BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
@@ -59,7 +58,6 @@ _KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.makers 
 _THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
 _CALLS = ("tool_use", "function_call", "tool_call")
 _ADDED = ("id", "index", "annotations")
-"""Keys that a client adds to a block of text."""
 
 
 def protocol_of(model: Any) -> str:
@@ -91,25 +89,14 @@ class _Made:
     placed: dict[str, int] = field(default_factory=dict)
     """Id in the thread of the last answer's calls with one -> where it stands."""
     pictures: list[Any] = field(default_factory=list)
-    """What these results show."""
 
     def add(self, one: BaseMessage, protocol: Protocol) -> None:
-        """Add a message that is fit in itself."""
-        if isinstance(one, ToolMessage):
-            self._add_result(one, protocol)
-        else:
+        if not isinstance(one, ToolMessage):
             self.out += self.ending()
             self.waiting, self.placed, self.pictures = [], {}, []
             self.out.append(self._with_ids(one) if isinstance(one, AIMessage) and one.tool_calls else one)
-
-    def ending(self) -> list[BaseMessage]:
-        """Return what ends the results of the last answer's calls: those that are missing, and their pictures."""
-        lost = [ToolMessage(LOST, name=name, tool_call_id=id_, status="error") for _, id_, name in self.waiting]
-        shown = [HumanMessage([{"type": "text", "text": SHOWN}, *self.pictures])] if self.pictures else []
-        return [*lost, *shown]
-
-    def _add_result(self, one: ToolMessage, protocol: Protocol) -> None:
-        """Add the result of a call; a second one joins the first, and one of no call is left out: no provider takes it."""
+            return
+        # of the results of a call a second one joins the first, and one of no call is left out
         if not protocol.pictures and not isinstance(one.content, str):
             self.pictures += [block for block in as_blocks(one) if block.get("type") != "text"]
             one = one.model_copy(update={"content": one.text or "(below)"})
@@ -121,6 +108,12 @@ class _Made:
         elif (place := self.placed.get(one.tool_call_id)) is not None:
             both = [*as_blocks(self.out[place]), *as_blocks(one)]
             self.out[place] = self.out[place].model_copy(update={"content": both})
+
+    def ending(self) -> list[BaseMessage]:
+        """Return what ends the results of the last answer's calls: those that are missing, and their pictures."""
+        lost = [ToolMessage(LOST, name=name, tool_call_id=id_, status="error") for _, id_, name in self.waiting]
+        shown = [HumanMessage([{"type": "text", "text": SHOWN}, *self.pictures])] if self.pictures else []
+        return [*lost, *shown]
 
     def _with_ids(self, message: AIMessage) -> AIMessage:
         """Return an answer whose calls have ids that no call before has; they wait for their results."""
@@ -179,7 +172,14 @@ def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> Bas
         return _fit_answer(message, protocol, model)
     made: Any = message.content
     if not isinstance(made, str):
-        blocks = [one for block in as_blocks(message) if (one := _fit_block(block, message, protocol))]
+        blocks, taken = list[Any](), protocol.prompt
+        for block in as_blocks(message):
+            if block.get("type") == "text":
+                blocks += [] if _is_blank(block) else [{k: v for k, v in block.items() if k not in _ADDED}]
+            elif taken is None or block.get("type") in taken or message.type == "system":
+                blocks.append(block)
+            elif words := medium(block):  # what it is
+                blocks.append({"type": "text", "text": words})
         made = made if blocks == made else blocks
     if not made or (isinstance(made, str) and made.isspace()):
         return message.model_copy(update={"content": EMPTY}) if isinstance(message, ToolMessage) else None
@@ -188,18 +188,7 @@ def _fit_one(message: BaseMessage, protocol: Protocol, model: Any = None) -> Bas
     return message if made is message.content else message.model_copy(update={"content": made})
 
 
-def _fit_block(block: Mapping[str, Any], message: BaseMessage, protocol: Protocol) -> Any:
-    """Return a block of a prompt or a result, or what it is in words; None for one that says nothing."""
-    if block.get("type") == "text":
-        return None if _is_blank(block) else {key: value for key, value in block.items() if key not in _ADDED}
-    if protocol.prompt is None or block.get("type") in protocol.prompt or message.type == "system":
-        return block
-    words = medium(block)
-    return {"type": "text", "text": words} if words else None
-
-
 def _fit_answer(message: AIMessage, protocol: Protocol, model: Any) -> AIMessage | None:
-    """Return an answer with the blocks that go back, and with calls in fit names."""
     content: Any = message.content
     blocks = as_blocks(message)
     maker = message.response_metadata.get("model_provider")
@@ -244,21 +233,23 @@ def _is_blank(block: Mapping[str, Any]) -> bool:
 
 
 def as_blocks(message: BaseMessage) -> list[Any]:
-    """Return the content of a message as blocks."""
     content = [message.content] if isinstance(message.content, str) else message.content
     return [one if isinstance(one, Mapping) else {"type": "text", "text": one} for one in content]
 
 
 class FitMiddleware(RequestMiddleware):
-    """Makes requests fit for the model in use, inside all else that changes them."""
-
     def __init__(self) -> None:
         self._fitter = Fitter()
         self._known: dict[tuple[str, bool], tuple[Any, FitTool]] = {}
 
     def changed(self, request: Any) -> Any:
-        enums = PROTOCOLS.get(protocol_of(request.model), _OTHER).enums
-        tools = [(one, self._fit(one, enums)) for one in request.tools or ()]
+        enums, tools = PROTOCOLS.get(protocol_of(request.model), _OTHER).enums, list[tuple[Any, FitTool]]()
+        for one in request.tools or ():  # upstream copies tools at each call: what is equal was made fit before
+            key, schema = (tool_name(one), enums), getattr(one, "args_schema", None)
+            same = (one.description, id(schema)) if schema is not None else id(one)
+            if key not in self._known or self._known[key][0] != same:
+                self._known[key] = (same, fit_tool(one, key[0], enums=enums))
+            tools.append((one, self._known[key][1]))
         if (read := reader()) is not None:
             odd = (fit for _, fit in tools if fit.mended)
             read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
@@ -267,12 +258,3 @@ class FitMiddleware(RequestMiddleware):
             tools=[fit.form if fit.mended else one for one, fit in tools],
             system_message=request.system_message and _fit_one(request.system_message, _OTHER),
         )
-
-    def _fit(self, tool: Any, enums: bool) -> FitTool:
-        """Return the form of a tool; though upstream copies tools at each call, it is made once."""
-        name, schema = tool_name(tool), getattr(tool, "args_schema", None)
-        same = (tool.description, id(schema)) if schema is not None else id(tool)
-        known = self._known.get((name, enums))
-        if known is None or known[0] != same:
-            known = self._known[name, enums] = (same, fit_tool(tool, name, enums=enums))
-        return known[1]

@@ -13,7 +13,6 @@ UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _NAME = re.compile(rf"{UNFIT.pattern}|^(?=[0-9-])")  # my.tool, and 21st_tool: Google's begin with a letter or _
 _PARAMETER = re.compile(r"[^a-zA-Z0-9_.-]")
 _LONGEST = 64
-"""Characters of a name."""
 _KINDS = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _UNIONS = ("anyOf", "oneOf", "allOf")
 _NAMED = ("properties", "$defs", "definitions", "patternProperties")
@@ -38,9 +37,7 @@ class FitTool:
     """A tool in the form in which all providers take it, and what an answer's words for it mean."""
 
     name: str
-    """Its own."""
     form: Any
-    """As JSON."""
     mended: bool = False
     """Whether that is not what the tool says of itself."""
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +70,8 @@ def fit_parameters(schema: Mapping[str, Any], *, enums: bool = True) -> tuple[di
     """Return the schema of an object without what stands at its top but can't, and the names that differ in it."""
     root = {**(_target(schema.get("$ref"), schema) or {}), **schema}
     root.pop("$ref", None)
-    properties, needed = dict(root.get("properties") or {}), set(_list(root.get("required")))
+    properties, required = dict(root.get("properties") or {}), _list(root.get("required"))
+    needed = set(required)
     for key in _UNIONS:
         parts = [
             _target(one.get("$ref"), schema) or one for one in _list(root.pop(key, None)) if isinstance(one, Mapping)
@@ -86,8 +84,7 @@ def fit_parameters(schema: Mapping[str, Any], *, enums: bool = True) -> tuple[di
     made = {key: value for key, value in root.items() if key not in ("enum", "not", "required")}
     made |= {"type": "object", "properties": {names[own]: value for own, value in properties.items()}}
     if "required" in schema or needed:
-        made["required"] = [names.get(own, own) for own in (*_list(root.get("required")), *properties) if own in needed]
-        made["required"] = list(dict.fromkeys(made["required"]))
+        made["required"] = [names.get(own, own) for own in dict.fromkeys((*required, *properties)) if own in needed]
     return _fit_schema(made, made, enums), {sent: own for own, sent in names.items() if sent != own}
 
 
@@ -126,7 +123,6 @@ def _fit_schema(one: Any, root: Mapping[str, Any], enums: bool) -> Any:
 
 
 def _target(ref: Any, root: Any) -> Any:
-    """Return what a reference in a schema leads to; None for one that leads nowhere in it."""
     if not isinstance(ref, str) or not ref.startswith("#"):
         return None
     for step in filter(None, ref[1:].split("/")):

@@ -33,8 +33,7 @@ class FunctionTool(BaseTool):
 
     function: Any
     signature: Any
-    arguments: Any
-    """The pydantic model of its arguments."""
+    arguments: Any  # a pydantic model
 
     def _run(self, /, **given: Any) -> Any:
         call = self._bound(given)
@@ -60,10 +59,7 @@ class FunctionTool(BaseTool):
 
 
 def function_tool(function: Any, description: str) -> FunctionTool | None:
-    """Return a function as a tool; None for one that asks LangChain for something of the run, which LangChain passes.
-
-    Raise InvalidError, with the function's name, for one that no model could call.
-    """
+    """Return a function as a tool, None if it asks LangChain for something; raise InvalidError if no model can call it."""
     name = function.__name__
     try:
         signature = inspect.signature(function)
@@ -117,7 +113,6 @@ def _field(name: str, parameter: inspect.Parameter, hint: Any) -> Any:
 
 
 def _is_injected(hint: Any) -> bool:
-    """Return whether LangChain or LangGraph is asked for a parameter."""
     kinds = (hint, *get_args(hint))
     return _is_injected_arg_type(hint) or any(
         str(getattr(kind, "__module__", "")).startswith(("langchain", "langgraph")) for kind in kinds
@@ -147,6 +142,8 @@ def as_content(value: Any) -> Any:
 
 def is_async(tool: Any) -> bool:
     """Return whether a tool, or a function that will be one, has a coroutine and may have nothing else."""
+    if isinstance(tool, FunctionTool):  # which runs either
+        return False
     if isinstance(tool, StructuredTool | Tool):
         return tool.func is None and tool.coroutine is not None
     if isinstance(tool, BaseTool):
@@ -181,7 +178,7 @@ def in_cells(tool: BaseTool) -> BaseTool:
 def _in_cell(work: Callable[[], Any]) -> Any:
     """Do work in the thread that reads the run, in a notebook that of its cells; here, if an event loop reads it."""
     run = current_run()
-    return work() if run is None or run.is_awaited else run.on_reader(partial(copy_context().run, work))
+    return work() if run is None or run.notify else run.on_reader(partial(copy_context().run, work))
 
 
 def check(tool: BaseTool) -> None:

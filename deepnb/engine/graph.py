@@ -42,7 +42,7 @@ def state_of(compiled: Any, config: Config, channel: str) -> Any:
 
 
 class Graph(Protocol):
-    """A graph of this process, or one on a server. All states name the conversation `keys.MESSAGES`."""
+    """A graph of this process, which has the bodies here, or one on a server. A conversation is called `keys.MESSAGES`."""
 
     @property
     def compiled(self) -> Any:
@@ -62,9 +62,12 @@ class Graph(Protocol):
 
     def restore_checkpoint(self, config: Config) -> None:
         """Make the checkpoint that `config` names the newest again."""
+        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
 
     def drop_pending_steps(self, config: Config) -> None:
         """Keep what the ended ones of a step's tools gave and wrote, and drop what was still to run."""
+        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
+        self.compiled.update_state(config, None, as_node=END)
 
     def answer_tools(self, config: Config, results: Sequence[ToolMessage]) -> None:
         """Give open calls of tools these results: the run goes on after them."""
@@ -77,38 +80,21 @@ class Graph(Protocol):
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
         """Return whether a step waits with a call that this user's kernels did not ask about."""
+        return False
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         """Return what `stream` is given to go on with these decisions."""
 
     def is_running(self, config: Config) -> bool:
         """Return whether a run of an unfinished thread is read by nobody here; `stream` with nothing given follows it."""
-
-
-class LocalGraph:
-    """What is done alike to every graph of this process."""
-
-    compiled: Any
-
-    def restore_checkpoint(self, config: Config) -> None:
-        self.compiled.update_state(config, None, as_node=keys.COPY_NODE)
-
-    def drop_pending_steps(self, config: Config) -> None:
-        # LangGraph drops the results of an unfinished step with the step, when it is given anything else.
-        self.compiled.update_state(config, None, as_node=END)
-
-    def is_running(self, config: Config) -> bool:
         return False
 
 
-class OwnGraph(LocalGraph):
-    """The graph that deepnb has made."""
+class OwnGraph(Graph):
+    compiled: Any = None
 
     def __init__(self, compiled: Any, end: str, restorer: Restorer, sign: approvals.Sign, *, prunes: bool) -> None:
-        """`end` is the last node of a turn: state written as from it leaves nothing to run.
-
-        `prunes` says whether messages and texts are taken out of the state.
-        """
+        """`end` is the last node of a turn; `prunes` says whether messages and texts are taken out of the state."""
         self.compiled = compiled
         self._end = end
         self._restorer = restorer
@@ -151,10 +137,16 @@ class OwnGraph(LocalGraph):
         return tuple(approvals.to_call(i.value, i.id, thread) for i in interrupts if approvals.is_bound(i.value))
 
     def pending(self, thread: str, state: Any) -> tuple[PendingCall, ...]:
-        return approvals.pending_calls(self.compiled.checkpointer, thread, state.tasks, self._sign)
+        # what another kernel asked is left out: the call may be another than the one it shows
+        saver, sign = self.compiled.checkpointer, self._sign
+        found = [i for task in state.tasks for i in task.interrupts if approvals.is_bound(i.value)]
+        mine = [i for i in found if approvals.is_signed(i.value, sign)]
+        open_ = [i for i in mine if not approvals.is_used(saver, thread, i.value, sign)]
+        return tuple(approvals.to_call(i.value, i.id, thread) for i in open_)
 
     def has_unsigned(self, tasks: Sequence[Any]) -> bool:
-        return approvals.has_unsigned(tasks, self._sign)
+        found = (i.value for task in tasks for i in task.interrupts if approvals.is_bound(i.value))
+        return any(not approvals.is_signed(value, self._sign) for value in found)
 
     def answers(self, decisions: Iterable[Decision]) -> Any:
         return approvals.answers(decisions, self._sign)
@@ -185,9 +177,6 @@ def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) ->
 
 
 def without_memory(values: Mapping[str, Any], now: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the update that makes a state forget which memory its prompt holds; updates in the stream go, too.
-
-    `now` is what it holds instead, where its middleware would not read it anew.
-    """
+    """Return the update that makes a state forget which memory its prompt holds; `now` is what it holds instead."""
     updates = [m for m in still_sent(values) if source_of(m) == MEMORY_UPDATE and m.id]
     return {keys.MEMORY: now, keys.TOLD: None, keys.MESSAGES: [RemoveMessage(id=m.id) for m in updates]}

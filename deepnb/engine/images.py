@@ -18,7 +18,6 @@ SHOWN = "The images that the tools above showed:"
 
 
 def takes_images(model: Any) -> bool:
-    """Return whether the profile of a model says that it sees images."""
     return bool((getattr(model, "profile", None) or {}).get("image_inputs"))
 
 
@@ -34,11 +33,7 @@ def prompt_message(prompt: str, images: Sequence[PromptImage] = ()) -> HumanMess
 
 
 class ImagesMiddleware(RequestMiddleware):
-    """Gives a model the images of the thread as it can take them; the thread keeps them as they are.
-
-    A model that does not see gets what is known of them in words. For one that does, those of tool results stand in a
-    message of the user's after the results: not every provider takes an image in a result.
-    """
+    """Gives a model the images of the thread in words, or as it takes them: those of results in a message after these."""
 
     def changed(self, request: Any) -> Any:
         found = fit_images(request.messages, sees=takes_images(request.model))
@@ -46,7 +41,6 @@ class ImagesMiddleware(RequestMiddleware):
 
 
 def fit_images(messages: list[Any], *, sees: bool) -> list[Any]:
-    """Return the messages as a model takes them that sees images, or does not."""
     if not any(IMAGES in m.additional_kwargs for m in messages):
         return messages
     return list(_after_results(messages) if sees else map(_described, messages))

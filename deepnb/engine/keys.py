@@ -1,7 +1,5 @@
 """Names of the engine's state keys and tags: the one place to fix when one moves upstream."""
 
-from deepnb.values import messages
-
 START = "__start__"
 """The step that takes the input, and the channel that holds it until then."""
 MESSAGES = "messages"
@@ -42,9 +40,6 @@ SUMMARY_SOURCE = "summarization"
 
 FLUSH_SOURCE = "flush"
 """The same, of the silent call before a compaction."""
-
-BROUGHT_BACK = messages.BROUGHT_BACK
-"""`lc_source` of a message that holds messages out of the offloaded history."""
 
 SINCE_BLOCK = "deepnb_since_block"
 """Key in the `additional_kwargs` of a memory update that tells all that changed since the block was made."""

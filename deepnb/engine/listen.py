@@ -4,9 +4,10 @@ import ctypes
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager, dispatch_custom_event
@@ -18,17 +19,14 @@ from langgraph.errors import GraphBubbleUp
 
 from deepnb.engine import keys
 from deepnb.engine.answer import ArgumentTexts, Reader, cut_short, hang_up, reader, usage
-from deepnb.engine.limits import Cancelled, Limits
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import message_text, result_text, thinking_text
 from deepnb.gate import redact_value
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.answers import SpokenText
-from deepnb.values.budget import Budget
 from deepnb.values.failures import failure_text, own_traceback
 from deepnb.values.messages import Added, Message
-from deepnb.values.request import Request
 from deepnb.values.text import whole, whole_value
 
 _LOG = logging.getLogger("deepnb")
@@ -36,36 +34,68 @@ _LOG = logging.getLogger("deepnb")
 _PURPOSES: dict[str, values.Purpose] = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}
 
 
-class Ledger(Protocol):
-    """Takes down what each call was sent, and prices what it cost."""
+MOST = 3
+"""Answers that may make the same calls and get the same results; the next one is not asked for."""
 
-    calls: int
-    """Calls of the turn before this run."""
 
-    def sent(
-        self,
-        messages: Sequence[BaseMessage],
-        tools: Sequence[Any],
-        path: values.Path,
-        purpose: values.Purpose,
-        agent: str,
-    ) -> tuple[Budget, Request]:
-        """Return what a request of an agent costs by part, and its pieces."""
+class Cancelled(KeyboardInterrupt):
+    """Raised inside a run that was interrupted, wherever it next calls back."""
 
-    def answered(self, message: BaseMessage, agent: str) -> int:
-        """Return the tokens of an agent's answer, by our own count."""
 
-    def label(self, agent: str) -> str:
-        """Return what the model of a subagent is called that has one of its own; empty for any other."""
+class LimitReached(Cancelled):
+    """Raised before a model call that would pass one of the turn's limits; `str()` says which."""
 
-    def reported(self, usage: values.Usage, call: values.Call) -> values.Usage:
-        """Learn from what a provider reported of a call; return it with its cost, if the price is known."""
+
+class Limits:
+    """Says when the next call is not to be made: steps are those of one agent, tokens and cost those of all."""
+
+    def __init__(
+        self, max_steps: int | None = None, max_tokens: int | None = None, max_cost: float | None = None
+    ) -> None:
+        self._max_steps = max_steps
+        self._max_tokens = max_tokens
+        self._max_cost = max_cost
+        self._steps: Counter[values.Path] = Counter()
+        self._spent = 0
+        self._paid = 0.0
+        self._begun: dict[tuple[values.Path, str], values.ToolStarted] = {}
+        self._made: dict[values.Path, list[tuple[str, Any, str]]] = {}
+        """Agent -> (name, arguments, result) of the calls of its last answer."""
+        self._before: dict[values.Path, tuple[list[tuple[str, Any, str]], int]] = {}
+        """Agent -> the calls of the answer before it, and how many answers running made these."""
+
+    def add(self, event: values.Event) -> None:
+        match event:
+            case values.ToolStarted():
+                self._begun[event.path, event.id] = event
+            case values.ToolEnded() if begun := self._begun.pop((event.path, event.id), None):
+                self._made.setdefault(event.path, []).append((event.name, begun.args, event.result))
+            case values.ModelEnded(call=call):
+                self._spent += call.spent.input + call.spent.output
+                self._paid += (call.usage and call.usage.cost) or 0.0
+
+    def count(self, path: values.Path, agent: str) -> None:
+        """Count a step that an agent is about to make; raise LimitReached if it is one too many."""
+        if self._max_cost is not None and self._paid >= self._max_cost:
+            raise LimitReached(f"reached the limit of ${self._max_cost:g}")
+        if self._max_tokens is not None and self._spent >= self._max_tokens:
+            plural = "s" if self._max_tokens != 1 else ""
+            raise LimitReached(f"reached the limit of {self._max_tokens:,} token{plural}")
+        if self._max_steps is not None and self._steps[path] >= self._max_steps:
+            plural, where = "s" if self._max_steps != 1 else "", f" in the subagent {agent}" if path else ""
+            raise LimitReached(f"reached the limit of {self._max_steps} step{plural}{where}")
+        made = sorted(self._made.pop(path, []), key=repr)
+        before, times = self._before.get(path, ([], 0))
+        times = times + 1 if made == before else 1
+        self._before[path] = made, times
+        if made and times >= MOST:
+            name = made[0][0]
+            raise LimitReached(f"{name} was called {MOST} times running with the same arguments and the same result")
+        self._steps[path] += 1
 
 
 @dataclass
 class _ModelRun:
-    """A call of a model that runs, and what its answer has said so far."""
-
     call: values.Call
     provider: str
     reads: Reader | None
@@ -74,16 +104,14 @@ class _ModelRun:
     arguments: ArgumentTexts = field(default_factory=ArgumentTexts)
     has_thought: bool = False
     has_begun: bool = False
-    """Whether a piece of the answer came, of whatever kind."""
 
 
 class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     """Tells of every model call, token and tool of a run through `emit`.
 
-    Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once
-    `cancel` was called nothing begins any more: each callback raises `Cancelled`, in whichever thread
-    it is. What ends is kept, until nobody waits for it: a tool that comes back later than that can't
-    write a result into a thread that has gone on without it.
+    Being a streaming handler makes LangChain stream models that a node only `invoke`s. Once `cancel` was called each
+    callback that begins something raises `Cancelled`. What ends is kept, until nobody waits for it: a tool that comes
+    back later can't write a result into a thread that has gone on without it.
     """
 
     run_inline = True
@@ -92,11 +120,14 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     def __init__(
         self,
         emit: Callable[[values.Event], None],
-        ledger: Ledger,
+        ledger: Any,
         *limits: Any,
         added: Callable[[Added], None] | None = None,
     ) -> None:
-        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded."""
+        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded.
+
+        `ledger` is a `deepnb.context.ledger.Recorder`.
+        """
         self._emit = emit
         self._added = added
         self._places: dict[tuple[values.Path, str], int] = {}
@@ -110,7 +141,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy: dict[UUID, int] = {}
         self._calls = ledger.calls
         self._said: set[str] = set()
-        """The answers of models, whole."""
         self._told: set[int] = set()
         """The numbers of the calls that have said something."""
         self._failed: dict[values.Path, values.Call] = {}
@@ -119,28 +149,23 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         """The calls of the main agent's last answer that have begun: id -> name; without those that ask the user themselves."""
         self._cancelled = threading.Event()
         self.is_late = False
-        """Whether nobody waits for the run any more."""
         self.wakes_nodes = False
         """Whether nodes do work of their own, as those of somebody else's graph may."""
 
     def emit(self, event: values.Event) -> None:
-        """Tell of an event."""
         if isinstance(event, values.ToolStarted):
             event = replace(event, place=self._places.get((event.path, event.id), 0))
         self._limits.add(event)
         self._emit(event)
 
     def expect(self, path: values.Path, ids: Iterable[str]) -> None:
-        """Take note of the order of the calls that an agent makes next."""
         self._places.update({(path, id_): place for place, id_ in enumerate(ids)})
 
     def cancel(self) -> None:
-        """Let the run end at its next callback."""
         self._cancelled.set()
 
     @property
     def is_cancelled(self) -> bool:
-        """Return whether the run is to end."""
         return self._cancelled.is_set()
 
     def wake(self) -> None:
@@ -167,10 +192,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._told.add(self._calls)
             self.emit(values.TextDelta(f"{gap}{message.text}", self._calls))
 
-    def running(self) -> tuple[tuple[str, str], ...]:
-        """Return (id, name) of the tool calls that have begun and not ended, outermost first."""
-        return tuple((id_, name) for id_, name, _ in self._tools.values())
-
     # -- nodes and chains: only what is inside of what
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **given: Any) -> None:
@@ -188,8 +209,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         self._busy.pop(run_id, None)
         if self.is_late:
             raise Cancelled
-
-    # -- models
 
     def on_chat_model_start(
         self,
@@ -275,8 +294,6 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._failed[run.call.path] = run.call
             error.broke_off = run.has_begun  # type: ignore[attr-defined]
 
-    # -- tools
-
     def on_tool_start(
         self,
         serialized: dict[str, Any] | None,
@@ -334,13 +351,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
                     self._forget_tool(run)
         self.emit(event)
 
-    # -- what LangChain asks of a streaming handler
-
-    def tap_output_iter(self, run_id: UUID, output: Iterator[Any]) -> Iterator[Any]:
+    def tap_output_iter(self, run_id: UUID, output: Any) -> Any:
         return output
 
-    def tap_output_aiter(self, run_id: UUID, output: Any) -> Any:
-        return output
+    tap_output_aiter = tap_output_iter
 
     def _check(self) -> None:
         if self._cancelled.is_set():
@@ -374,10 +388,9 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
 
 
 def tell(event: values.Event) -> None:
-    """Send an event from inside a run; the listener adds the path of the agent that sends it.
+    """Send an event from inside a run; where no listener hears it, a notice is logged and nothing else sent.
 
-    In a graph that nobody of ours listens to, what the user should see is logged, and nothing else is sent: an
-    event is no value that a server's stream could hold.
+    An event is no value that a server's stream could hold. The listener adds the path of the agent that sends it.
     """
     if listener() is not None:
         dispatch_custom_event(keys.TELL, event)
@@ -386,12 +399,10 @@ def tell(event: values.Event) -> None:
 
 
 def tell_notice(line: str) -> None:
-    """Send one line the user should see from inside a run."""
     tell(values.Notice(line))
 
 
 def listener() -> Listener | None:
-    """Return the Listener among the callbacks of the run; None where there is none."""
     callbacks = ensure_config().get("callbacks") or ()
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks
     return next((handler for handler in handlers if isinstance(handler, Listener)), None)

@@ -1,15 +1,17 @@
 """The state of a graph -> a Snapshot, converting only what is new since the last one."""
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import html
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, shown_text, typed_text
 from deepnb.values.agent import Skill
+from deepnb.values.lazy import Memo
 from deepnb.values.messages import Message, Messages, Role, ToolCall
 from deepnb.values.offload import Anchor, Flush, Offload
 from deepnb.values.turn import Snapshot
@@ -43,20 +45,15 @@ def snapshot(
     checkpoint: str | None = None,
     last: Snapshot | None = None,
     sure: int = 0,
-    texts_of: Callable[[Mapping[str, Any]], tuple[dict[str, str], dict[str, int]]] | None = None,
-    skills_of: Callable[[Any, Any], tuple[Skill, ...]] | None = None,
 ) -> Snapshot:
-    """Return the Snapshot of a graph's state values; messages that `last` already holds are taken from it.
-
-    The first `sure` of these can't have changed. `texts_of` and `skills_of` stand in for `file_texts` and `skills`, where these are remembered.
-    """
-    texts, binary = (texts_of or file_texts)(values.get(keys.FILES) or {})
+    """Return the Snapshot of a graph's values; of the messages of `last` the first `sure` can't have changed."""
+    texts, binary = texts_of(values.get(keys.FILES) or {})
     return Snapshot(
         thread=thread,
         files=texts,
         binary=binary,
         memory=dict(values.get(keys.TOLD) or values.get(keys.MEMORY) or {}),
-        skills=(skills_of or skills)(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
+        skills=_skills_of(values.get(keys.SKILLS), values.get(keys.SKILL_ERRORS)),
         messages=messages_after(last.messages if last else Messages(), values.get(keys.MESSAGES) or (), sure),
         offload=offload(values.get(keys.OFFLOAD)),
         next=next,
@@ -101,7 +98,6 @@ def messages_after(last: Messages, state: Sequence[BaseMessage], sure: int = 0) 
 
 
 def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
-    """Return the messages that a chunk of the stream mode `updates` adds to the thread."""
     found: list[Message] = []
     for updates in chunk.values():
         for update in updates if isinstance(updates, list) else [updates]:
@@ -112,7 +108,6 @@ def new_messages(chunk: Mapping[str, Any]) -> list[Message]:
 
 
 def to_message(message: BaseMessage) -> Message:
-    """Return a LangChain message as a value."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return Message(
         id=message.id or "",
@@ -127,11 +122,13 @@ def to_message(message: BaseMessage) -> Message:
     )
 
 
-def skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
-    """Return the skills that the state holds, those that can't be used last."""
+def _skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
     bad = [Skill("", "", "", problem=error) for error in errors or ()]
     return (*good, *bad)
+
+
+texts_of, _skills_of = Memo(file_texts), Memo(_skills)
 
 
 def offload(event: Mapping[str, Any] | None) -> Offload | None:
@@ -160,3 +157,35 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
         flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
         messages=int(held.get("messages") or 0),
     )
+
+
+# -- skills in the shapes the engine keeps them in: the catalog of its state, and one put before a prompt
+
+
+PINNED = "pinned_skill"
+"""`lc_source` of a message that holds a skill's body."""
+
+
+def metadata(skill: Skill) -> dict[str, Any]:
+    """Return a skill as upstream's `skills_metadata` holds it, without unused fields: every turn decodes it."""
+    fields = {"path": skill.path, "name": skill.name, "description": skill.description}
+    return {**fields, "metadata": dict(skill.metadata)} if skill.metadata else fields
+
+
+def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
+    """Return a skill's body as a message that is nobody's request, in the shape upstream pins one."""
+    name, path = html.escape(skill.name), html.escape(skill.path)
+    marker = {"name": skill.name, "path": skill.path, "description": skill.description}
+    return HumanMessage(
+        f'<skill name="{name}" path="{path}">\n{body}\n</skill>',
+        id=message_id,
+        additional_kwargs={"lc_source": PINNED, "skill": marker},
+    )
+
+
+def pinned_name(text: str) -> str:
+    return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
+
+
+def is_pinned(source: str | None, text: str, path: str) -> bool:
+    return source == PINNED and f'path="{html.escape(path)}">' in text.partition("\n")[0]

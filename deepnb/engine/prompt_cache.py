@@ -1,16 +1,9 @@
 """Marks for Anthropic's models, whose provider caches a prompt only up to where it is told to.
 
-What is cached is a prefix of tools, system prompt and messages, in this order, up to a block with a
-mark; a request has at most four marks, and a mark finds what was cached up to 20 blocks before it
-(https://platform.claude.com/docs/en/build-with-claude/prompt-caching). The four stand where a
-request is likely to be the same next time:
-
-1. before the memory block, behind what hardly ever changes: tools, instructions, skills;
-2. behind the memory block, which stays as it is until it is made anew;
-3. at the end of the request before this one, since a step of many tool calls is more than 20 blocks;
-4. at the end of this one.
-
-Upstream sets the second and the fourth. It also marks the tools, which the first mark here covers.
+A prefix of tools, system prompt and messages is cached up to a block with a mark, of which a request has four at most;
+a mark finds what was cached up to 20 blocks before it. Upstream marks the end of the memory block and of the request, and
+the tools. Here the block's beginning is marked in the place of the tools, and the end of the request before: a step of
+many tool calls is more than 20 blocks (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
 """
 
 from typing import Any

@@ -19,7 +19,6 @@ from deepnb.values.request import system_pieces
 IMAGE = "image"
 """The label of a piece that is an image: its tokens are an estimate, with every counter."""
 _HEADER = 64_000
-"""Characters of base64 that hold the header of an image."""
 
 MESSAGE_TOKENS = 3
 """What a message costs beside its text: its role and its borders (OpenAI's cookbook gives 3)."""
@@ -34,8 +33,6 @@ _PART = {"human": "user", "ai": "assistant", "tool": "tool results", "system": "
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a request: which part it belongs to, what it is, and tokens it costs beside its text."""
-
     part: str
     text: str
     extra: int = 0
@@ -95,7 +92,6 @@ def typed_text(message: BaseMessage) -> str | None:
 
 
 def said_in(message: BaseMessage) -> str:
-    """Return what the user says in a message, a sentence a line."""
     if not is_request(message):
         return ""
     typed = typed_text(message)
@@ -108,11 +104,7 @@ def source_of(message: BaseMessage) -> str | None:
 
 
 def in_order(messages: Sequence[BaseMessage]) -> list[Any]:
-    """Return the messages with what memory tells before the prompt that it came with, or behind the summary it came with.
-
-    Small models answer what stands last. A state has both where they came; all requests have them in the same places, so
-    that a provider's cache holds.
-    """
+    """Return the messages as all requests have them: what memory tells before its prompt, or behind its summary."""
     made, since = list[Any](), list[Any]()
     for message in messages:
         if source_of(message) != MEMORY_UPDATE:
@@ -131,7 +123,6 @@ def mark_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def compacted(values: Mapping[str, Any]) -> int:
-    """Return how many messages of a thread are no longer sent."""
     return _cutoff(values) + int(mark_of(values).get("messages", 0))
 
 
@@ -207,7 +198,6 @@ def thinking_text(message: BaseMessage) -> str:
 
 
 def tool_name(tool: Any) -> str:
-    """Return the name of a bound tool, by which it is told apart from the others."""
     if isinstance(tool, Mapping):
         inner = tool.get("function", tool)
         return str(inner.get("name", "") if isinstance(inner, Mapping) else "")
@@ -215,7 +205,6 @@ def tool_name(tool: Any) -> str:
 
 
 def tools_by_name(tools: Sequence[Any]) -> dict[str, Any]:
-    """Return bound tools by their names, without those that have none."""
     return {name: tool for tool in tools if (name := tool_name(tool))}
 
 

@@ -1,7 +1,6 @@
 """Requests to a model that are sent again: after a wait that is shown, and never once the model has begun to answer.
 
-The SDKs of some providers send again by themselves, silently. What they were told to do is done here in their place,
-where that can be taken over; the retries of any other SDK are left to it.
+What the SDKs of some providers do silently is done here in their place; the retries of any other are left to it.
 """
 
 import asyncio
@@ -55,10 +54,7 @@ def taken_over(model: Any) -> tuple[Any, int]:
 
 
 class RetryMiddleware(AgentMiddleware):
-    """Sends a model's request again, innermost, so that each try is one request and nothing else is done twice.
-
-    With no retries it only keeps credentials out of what is raised: a checkpointer writes down why a step failed.
-    """
+    """Sends a model's request again, innermost; what it raises in the end is kept, and holds no credential."""
 
     def __init__(self, retries: int) -> None:
         self._retries = retries
@@ -84,10 +80,7 @@ class RetryMiddleware(AgentMiddleware):
         raise AssertionError
 
     def _pause(self, error: Exception, number: int, request: ModelRequest) -> float | None:
-        """Return the seconds until the request is sent again whose try of this number failed, from 1; None where it is not.
-
-        The user is told. A server that refuses to be asked for usage is not asked again, as long as this model is in use.
-        """
+        """Return the seconds until the request is sent again, of which the user is told; None where it is not."""
         model: Any = request.model
         if getattr(model, "stream_usage", None) and "stream_options" in str(error):
             model.stream_usage = False
@@ -103,8 +96,7 @@ class RetryMiddleware(AgentMiddleware):
 
 
 def _wait(seconds: float) -> None:
-    """Wait; a run that is cancelled ends at once."""
     if (run := listener()) is not None:
-        run.wait(seconds)
+        run.wait(seconds)  # a run that is cancelled ends at once
     else:
         time.sleep(seconds)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -17,8 +16,7 @@ from typing import Any, TypeVar
 from deepnb.engine import keys
 from deepnb.engine.approvals import is_bound
 from deepnb.engine.graph import Graph
-from deepnb.engine.limits import Cancelled, LimitReached
-from deepnb.engine.listen import Ledger, Listener
+from deepnb.engine.listen import Cancelled, LimitReached, Listener
 from deepnb.engine.probe import new_messages
 from deepnb.gate import redact
 from deepnb.values.approvals import PendingCall
@@ -27,6 +25,9 @@ from deepnb.values.turn import Asked, Event
 
 T = TypeVar("T")
 
+_Errand = tuple[Callable[[], Any], Future[Any]]
+"""Work that one thread does for another, which waits."""
+
 _GRACE = 2.0
 """Seconds a cancelled run is waited for; after that it is left to end by itself."""
 _LOOK_UP = 0.05
@@ -34,7 +35,6 @@ _LOOK_UP = 0.05
 
 
 _READ: ContextVar[Run | None] = ContextVar("read", default=None)
-"""The run that the code is part of."""
 
 
 def on_reader(work: Callable[[], T]) -> T:
@@ -44,7 +44,6 @@ def on_reader(work: Callable[[], T]) -> T:
 
 
 def current_run() -> Run | None:
-    """Return the run that the caller is part of."""
     return _READ.get()
 
 
@@ -54,10 +53,7 @@ class _SecondInterrupt(BaseException):
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt as a cell does; work that catches the first one is ended by the second.
-
-    Python gives signals to the main thread alone, and elsewhere this does nothing.
-    """
+    """Raise KeyboardInterrupt in the main thread, as a cell does; a second one ends work that catches the first."""
     handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if not callable(handler):
         yield
@@ -80,30 +76,11 @@ def _interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-@dataclass(frozen=True)
-class _Errand:
-    """Work that one thread does for another, which waits."""
-
-    work: Callable[[], Any]
-    done: Future[Any] = field(default_factory=Future)
-
-    def do(self) -> None:
-        """Do the work; an interrupt is for both threads, any other exception for the one that waits."""
-        try:
-            with _interrupts():
-                value = self.work()
-            self.done.set_result(value)
-        except BaseException as error:
-            self.done.set_exception(error)
-            if isinstance(error, KeyboardInterrupt):
-                raise
-
-
 class Run:
     """Iterate it for the Events of the run; afterwards `values` is the last state seen.
 
-    The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is
-    blocked in C. With the stream modes used here LangGraph runs the nodes in that same thread.
+    The graph runs in a thread, so that an interrupt ends the waiting at once even where a tool is blocked in C. With the
+    stream modes used here LangGraph runs the nodes in that same thread.
     """
 
     def __init__(
@@ -111,23 +88,22 @@ class Run:
         graph: Graph,
         input: Any,  # noqa: A002
         config: dict[str, Any],
-        ledger: Ledger,
+        ledger: Any,
         *limits: Any,
         record: Callable[[Event | Added], None],
         notify: Callable[[], None] | None = None,
     ) -> None:
-        """`record` is called with each event, and each message as it joins, in the run's own thread.
+        """`record` is called with each event, and each message as it joins, before the next step begins.
 
-        So what a step gave is written down before the next one begins, however slow the reader is. With `notify`
-        the iteration never waits: it yields None where there is no event yet, and `notify` is called in the run's
-        thread when there is one.
+        With `notify` the iteration never waits: it yields None where there is no event yet, and `notify` is called in
+        the run's thread when there is one.
         """
         self._graph = graph
-        self._notify = notify
+        self.notify = notify
+        """Tells an event loop that reads the run, and must not wait for work; None for a thread that reads it."""
         self.values: dict[str, Any] | None = None
         self.interrupts: tuple[Any, ...] = ()
         self._is_asked = False
-        """Whether the user can answer one of them."""
         self.told: list[Event] = []
         """Its events, those included that nobody has read."""
         self._record = record
@@ -139,7 +115,6 @@ class Run:
         self._events: queue.SimpleQueue[Event | _Errand | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._reader: int | None = None
-        """The thread that iterates."""
         self.listener = Listener(self.tell, ledger, *limits, added=self._join)
         config = {**config, "callbacks": [*(config.get("callbacks") or ()), self.listener]}
         self._thread = threading.Thread(
@@ -152,45 +127,43 @@ class Run:
         while True:
             try:
                 # A signal that comes just before the wait in C does not end it: only a wait that ends lets Python see it.
-                event = self._events.get(block=self._notify is None, timeout=_LOOK_UP)
+                event = self._events.get(block=self.notify is None, timeout=_LOOK_UP)
             except queue.Empty:
-                if self._notify is not None:
+                if self.notify is not None:
                     yield None
                 continue
             if event is None:
                 break
-            if isinstance(event, _Errand):
-                event.do()
+            if not isinstance(event, tuple):
+                yield event
                 continue
-            yield event
+            work, done = event
+            try:
+                with _interrupts():
+                    value = work()
+                done.set_result(value)
+            except BaseException as error:  # an interrupt is for both threads, any other for the one that waits
+                done.set_exception(error)
+                if isinstance(error, KeyboardInterrupt):
+                    raise
         self._thread.join()
         if self._error is not None:
             raise self._error
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether an event loop reads it, which must not wait for work."""
-        return self._notify is not None
-
     def expect(self, calls: Iterable[PendingCall]) -> None:
-        """Take note that the run goes on with these calls."""
         for path, some in groupby(sorted(calls, key=attrgetter("path")), attrgetter("path")):
             self.listener.expect(path, [call.id for call in some])
 
     def on_reader(self, work: Callable[[], T]) -> T:
-        """Return what `work` gives, done by the thread that iterates; called in the run's own threads, or there.
-
-        A KeyboardInterrupt in it ends the run, as one that meets the reader anywhere does.
-        """
+        """Return what `work` gives, done by the thread that iterates, in which a KeyboardInterrupt ends the run."""
         if threading.get_ident() == self._reader:  # a tool that a function calls
             return work()
-        errand = _Errand(work)
-        self._put(errand)
-        while not wait((errand.done,), _LOOK_UP).done:
+        done: Future[T] = Future()
+        self._put((work, done))
+        while not wait((done,), _LOOK_UP).done:
             if self._closed or self.listener.is_cancelled:
                 raise Cancelled
-        value: T = errand.done.result()
-        return value
+        return done.result()
 
     def cancel(self) -> bool:
         """End the run, and return whether it has ended within the grace time. Nothing is told of it any more."""
@@ -224,8 +197,8 @@ class Run:
 
     def _put(self, event: Event | _Errand | None) -> None:
         self._events.put(event)
-        if self._notify is not None:
-            self._notify()
+        if self.notify is not None:
+            self.notify()
 
     def _join(self, message: Added) -> None:
         with self._recording:

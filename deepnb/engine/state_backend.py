@@ -43,17 +43,12 @@ def with_writes(files: dict[str, Any] | None, writes: Sequence[Mapping[str, Any]
 
 
 class MessagesChannel(DeltaChannel[list[AnyMessage]]):
-    """A delta channel whose snapshots, each the whole thread, come the more seldom the longer it is.
-
-    Upstream writes one every 50 updates, so that what a turn adds to the disk grows with the thread. One for each
-    quarter that the thread has grown adds the same to every turn; a load walks back that quarter at most.
-    """
+    """A delta channel with a snapshot for each quarter that a thread grows: one for 50 updates writes more and more."""
 
     __slots__ = ("_least",)
 
     @property
     def snapshot_frequency(self) -> int:  # type: ignore[override]
-        """Updates from one snapshot to the next."""
         held = self.value if isinstance(self.value, list) else ()
         return max(self._least, len(held) // 4)
 
@@ -71,14 +66,10 @@ CHANNELS: Mapping[str, DeltaChannel[Any]] = {
     keys.FILES: DeltaChannel(with_writes, dict, snapshot_frequency=50),
     keys.MESSAGES: MessagesChannel(_messages_delta_reducer, snapshot_frequency=60),  # type: ignore[arg-type]
 }
-"""The channels of a state that grow."""
 
 
 class KernelState(FilesystemState, DeepAgentState):
-    """The state of an agent whose files live in the kernel, whether or not it has file tools.
-
-    The later base's annotation of a key holds.
-    """
+    """The state of an agent whose files live in the kernel; the later base's annotation of a key holds."""
 
     files: Annotated[NotRequired[dict[str, FileData]], CHANNELS[keys.FILES]]
     messages: Required[Annotated[list[AnyMessage], CHANNELS[keys.MESSAGES]]]
@@ -94,16 +85,6 @@ class CheckpointFiles(Protocol):
         """Merge path -> FileData into the files; None deletes."""
 
 
-class ThreadFiles(CheckpointFiles, Protocol):
-    """The files in the state of the thread that is meant."""
-
-    def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
-
-    def refresh(self) -> object:
-        """See what another program wrote since, unless a run is going on."""
-
-
 class FilesInMemory:
     """Files in this process: a write makes a new mapping, so that one that was read stays as it was."""
 
@@ -111,7 +92,6 @@ class FilesInMemory:
         self._files: Mapping[str, Any] = files or {}
 
     def read(self) -> Mapping[str, Any]:
-        """Return path -> FileData."""
         return self._files
 
     def write(self, update: Mapping[str, Any]) -> None:
@@ -129,7 +109,7 @@ class KernelBackend(StateBackend):
         super().__init__()
         self._checkpoint = checkpoint
         self._whole = whole
-        self._versions: tuple[object, str, dict[str, Any]] = (None, "", {})
+        self._versions: tuple[object, dict[str, dict[str, Any]]] = (None, {})
 
     def _inside(self) -> bool:
         try:
@@ -145,16 +125,15 @@ class KernelBackend(StateBackend):
         self._send_files_update({path: data})
         return None
 
-    def folder_version(self, directory: str, name: str) -> dict[str, Any]:
-        """Return the files below a directory, as they are held: equal to those of another time where nothing changed."""
-        return {p: data for p, data in self._read_files().items() if p.startswith(directory)}
-
     def file_versions(self, directory: str) -> dict[str, Any]:
         """Return the files below a directory as they are held; the same mapping while those of all directories are the same."""
         held = self._read_files() if self._inside() else self._checkpoint.read()
-        if self._versions[0] is not held or self._versions[1] != directory:
-            self._versions = held, directory, {p: data for p, data in held.items() if p.startswith(directory)}
-        return self._versions[2]
+        if self._versions[0] is not held:
+            self._versions = held, {}
+        versions = self._versions[1]
+        if directory not in versions:
+            versions[directory] = {p: data for p, data in held.items() if p.startswith(directory)}
+        return versions[directory]
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return an empty dict: a state has no links."""
@@ -197,7 +176,6 @@ class Restorer:
         """Thread and path -> the checkpoint that a mark names, and the text of the file there."""
 
     def forget(self) -> None:
-        """Read all of it anew: what is stored was changed."""
         self._messages.clear()
         self._texts.clear()
 
@@ -208,42 +186,36 @@ class Restorer:
             values = {**values, keys.FILES: whole}
         if not mark.get("messages"):
             return values
-        taken = self._messages_before(mark, before)
+        todo, last = list[tuple[str, Any]](), mark
+        while last.get("messages") and last["checkpoint"] not in self._messages:
+            held, before = before or self._read(last, keys.MESSAGES), None
+            gone = last["messages"] - mark_of(held).get("messages", 0)
+            todo.append((last["checkpoint"], held[keys.MESSAGES][:gone]))
+            last = mark_of(held)
+        taken = self._messages[last["checkpoint"]] if last.get("messages") else GrowingList[BaseMessage]()
+        for checkpoint, messages in reversed(todo):
+            self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
         event = {**values[keys.OFFLOAD], keys.TAKEN: {**mark, "messages": 0}}
         for index in ("cutoff_index", "created_at_index"):
             event[index] += len(taken)
         return {**values, keys.MESSAGES: [*taken, *values[keys.MESSAGES]], keys.OFFLOAD: event}
 
     def files(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
-        cut = {path: self._file(path, data) for path, data in files.items() if keys.TAKEN in data}
+        cut: dict[str, Any] = {}
+        for path, data in files.items():
+            if (mark := data.get(keys.TAKEN)) is None:
+                continue
+            key, parts, first = (mark["thread"], path), list[str](), mark["checkpoint"]
+            while mark and self._texts.get(key, ("", ""))[0] != mark["checkpoint"]:
+                held = self._read(mark, keys.FILES)[keys.FILES].get(path) or {"content": ""}
+                parts.append(held["content"])
+                mark = held.get(keys.TAKEN)
+            text = "".join((self._texts[key][1] if mark else "", *reversed(parts)))
+            self._texts[key] = first, text
+            cut[path] = {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
         return {**files, **cut} if cut else files
 
-    def _messages_before(self, mark: Mapping[str, Any], before: Values | None) -> GrowingList[BaseMessage]:
-        todo = []
-        while mark.get("messages") and mark["checkpoint"] not in self._messages:
-            held, before = before or self._read(mark, keys.MESSAGES), None
-            gone = mark["messages"] - mark_of(held).get("messages", 0)
-            todo.append((mark["checkpoint"], held[keys.MESSAGES][:gone]))
-            mark = mark_of(held)
-        taken = self._messages[mark["checkpoint"]] if mark.get("messages") else GrowingList[BaseMessage]()
-        for checkpoint, messages in reversed(todo):
-            self._messages[checkpoint] = taken = taken.replace_from(len(taken), messages)
-        return taken
-
-    def _file(self, path: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        mark, key, parts = data[keys.TAKEN], (data[keys.TAKEN]["thread"], path), list[str]()
-        first = mark["checkpoint"]
-        while mark and self._texts.get(key, ("", ""))[0] != mark["checkpoint"]:
-            held = self._read(mark, keys.FILES)[keys.FILES].get(path) or {"content": ""}
-            parts.append(held["content"])
-            mark = held.get(keys.TAKEN)
-        text = "".join((self._texts[key][1] if mark else "", *reversed(parts)))
-        self._texts[key] = first, text
-        return {**{k: v for k, v in data.items() if k != keys.TAKEN}, "content": text + data["content"]}
-
     def _read(self, mark: Mapping[str, Any], channel: str) -> Values:
-        """Return a channel as a checkpoint holds it, with the last compaction before."""
         place = {"thread_id": mark["thread"], "checkpoint_ns": "", "checkpoint_id": mark["checkpoint"]}
         found = self._checkpointer.get_tuple({"configurable": place})
         spec = CHANNELS[channel]
@@ -256,10 +228,7 @@ class Restorer:
 
 
 def without_messages(update: Values, state: Values, thread: str, checkpoint: str) -> dict[str, Any]:
-    """Return the update of a compaction, counted from the thread's first message, with what it sums up taken out.
-
-    `state` is the state as it is stored, and `checkpoint` that which holds it.
-    """
+    """Return the update of a compaction, counted from the thread's first message, without the messages it sums up."""
     event = update[keys.OFFLOAD]
     cutoff = event["cutoff_index"]
     gone = state[keys.MESSAGES][: max(0, cutoff - mark_of(state).get("messages", 0))]

@@ -1,8 +1,7 @@
 """Answers in a form that the user gives: LangChain's `ToolStrategy`, with JSON in the state and an object on the turn.
 
-Its `ProviderStrategy` is not used: at OpenAI it makes all tools strict, which those with optional parameters are not, and
-it ends the run at an answer that does not fit. Here the model mends such an answer, also one to a JSON schema, which
-LangChain does not check, and one that is written as text.
+Its `ProviderStrategy` makes all tools strict at OpenAI, and ends the run at an answer that does not fit. Here the model
+mends such an answer, also one to a JSON schema, which LangChain does not check, and one that is written as text.
 """
 
 import json
@@ -34,7 +33,6 @@ class Form:
 
     @property
     def name(self) -> str:
-        """The name of the tool by which a model answers."""
         given = self.given
         return fit_name(str(given.get("title") or "Answer") if isinstance(given, Mapping) else given.__name__)
 
@@ -71,7 +69,6 @@ class Form:
         )
 
     def _problem(self, error: Exception) -> str:
-        """Return what a model is told of an answer that does not fit."""
         message = getattr(error, "ai_message", None)
         calls = [call["args"] for call in getattr(message, "tool_calls", ()) if call["name"] == self.name]
         try:
@@ -112,7 +109,10 @@ class StructuredMiddleware(AgentMiddleware):
             return response, asked
         if failed is None:
             try:
-                value = _json(answer.text)
+                try:
+                    value = json.loads(answer.text)
+                except ValueError:
+                    value = json.loads(answer.text[answer.text.find("{") : answer.text.rfind("}") + 1])
                 self._form.made(value)
                 return replace(response, structured_response=value), asked
             except ValueError as error:
@@ -131,13 +131,4 @@ class StructuredMiddleware(AgentMiddleware):
 
 
 def as_text(value: Any) -> str:
-    """Return the JSON value of an answer as a text."""
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _json(text: str) -> Any:
-    """Return the JSON value of a text: all of it, or what is between its first and last brace."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return json.loads(text[text.find("{") : text.rfind("}") + 1])

@@ -1,8 +1,4 @@
-"""Compaction on upstream's mechanics: when, which messages go, and that nothing is lost when a part of it fails.
-
-A compaction is: the flush (what is worth keeping goes into the daily note), the messages that go are
-appended to the thread's history file, a summary takes their place, with what it lost added.
-"""
+"""Compaction on upstream's mechanics: when, which messages go, and that nothing is lost when a part of it fails."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,16 +19,24 @@ from langgraph.types import Command
 
 from deepnb.engine import coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import SUMMARY_ROOM, CompactionSteps, Done, NotOffloaded, offload_record, turn_start
+from deepnb.engine.compaction import (
+    SUMMARY_ROOM,
+    Asked,
+    CompactionSteps,
+    Done,
+    NotOffloaded,
+    offload_record,
+    turn_start,
+)
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.question import Asked
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
 from deepnb.values.errors import LimitError, RefusedError, RunError
 from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.lazy import set_in_block
+from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.turn import Compacted, Event
 
@@ -46,8 +50,6 @@ _HANDS_OVER: ContextVar[bool] = ContextVar("hands_over", default=False)
 
 
 class _HandedOver(Exception):
-    """A model's node would send this request."""
-
     def __init__(self, request: Any, handler: Callable[[Any], Any]) -> None:
         super().__init__()
         self.request, self.handler = request, handler
@@ -75,9 +77,7 @@ class SummarizationMiddleware(CompactionSteps):
     It stands inside memory and skills, so that the trigger counts what is really sent.
     """
 
-    @property
-    def name(self) -> str:
-        return "SummarizationMiddleware"
+    name = "SummarizationMiddleware"
 
     # -- in a run
 
@@ -88,22 +88,14 @@ class SummarizationMiddleware(CompactionSteps):
         def send(one: Any) -> Any:
             return self._sent(one, handler)
 
-        plan, done = self._plan(request), None
+        plan = self._plan(request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
-        for last in (False, True):
-            done = self._compacted_for(plan, send, error, last=last) or done
-            smaller = self._after(plan, done)
-            try:
-                response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
-                return self._answer(response, replaced, done, request)
-            except ContextOverflowError as failure:
-                error = self._again(plan, done, smaller, failure, last=last)
-        raise AssertionError
+        return self._sent_smaller(plan, send, error, request)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         async def send(one: Any) -> Any:
@@ -113,22 +105,40 @@ class SummarizationMiddleware(CompactionSteps):
         def waited(one: Any) -> Any:
             return coroutines.run(send(one))
 
-        plan, done = await in_thread(self._plan, request), None
+        plan = await in_thread(self._plan, request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
                 return await send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
+        return await in_thread(self._sent_smaller, plan, waited, error, request)
+
+    def _sent_smaller(self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, request: Any) -> Any:
+        """Return the answer to the planned request once it is compacted, the second time all but its last turn."""
+        done: Done | None = None
         for last in (False, True):
-            done = await in_thread(self._compacted_for, plan, waited, error, last=last) or done
-            smaller = await in_thread(self._after, plan, done)
+            done = self._compacted_for(plan, send, error, last=last) or done
+            smaller = self._after(plan, done)
             try:
-                response, replaced = await self._acall_with_budget(smaller, send, error=error, rejected=plan.request)
-                return self._answer(response, replaced, done, request)
+                response, replaced = self._call_with_budget(smaller, send, error=error, rejected=plan.request)
+                break
             except ContextOverflowError as failure:
-                error = self._again(plan, done, smaller, failure, last=last)
-        raise AssertionError
+                error = failure
+                # the same again only if more turns than have gone can still go
+                more = plan.request.messages[done.cutoff if done else 0 : turn_start(plan.request.messages)]
+                if last or not any(map(is_request, more)):
+                    learned = self.rule.window != plan.budget.rule.window
+                    raise self._too_long(smaller, failure, learned=learned) from failure
+        if done is None:
+            return self._with_replacements(response, replaced)
+        update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
+        if replaced:
+            update[keys.MESSAGES] = list(replaced)
+        place = get_config().get("configurable", {})
+        if self._takes and not _is_nested(place):
+            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
+        return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     def _sent(self, request: Any, handler: Any) -> Any:
         with self._learning():
@@ -140,18 +150,14 @@ class SummarizationMiddleware(CompactionSteps):
         try:
             yield
         except Exception as failure:
-            if is_overflow(failure):
-                raise self._refused(failure) from failure
-            raise
-
-    def _refused(self, failure: Exception) -> _Refused:
-        """Return the refusal of a request that was too long; the window that it tells is learned."""
-        tokens, before = told_window(failure), self.rule
-        if tokens is not None and (tokens != before.window or before.guessed):
-            self._go_by(self._learn(tokens, True))
-        if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
-            tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
-        return _Refused(refusal(failure))
+            if not is_overflow(failure):
+                raise
+            tokens, before = told_window(failure), self.rule
+            if tokens is not None and (tokens != before.window or before.guessed):
+                self._go_by(self._own.learn(tokens, True))
+            if (self.rule.window, self.rule.guessed) != (before.window, before.guessed):
+                tell_notice(f"the window of the model is {self.rule.window:,} tokens, as its server says")
+            raise _Refused(refusal(failure)) from failure
 
     def _heeded(self, request: Any, response: Any) -> Any:
         """Return the response; its usage says of a window that was guessed that it is larger, and of Ollama that it cut the request."""
@@ -159,22 +165,12 @@ class SummarizationMiddleware(CompactionSteps):
         if spent is not None and getattr(request.model, "num_ctx", None) and is_request(request.messages[-1]):
             total = self._budget(request.messages, request).total
             is_text = all(isinstance(m.content, str) for m in request.messages)
-            if is_text and self._is_cut(*self._counted(request.messages, request), spent.input):
+            if is_text and self._own.meter.is_cut(*self._counted(request.messages, request), spent.input):
                 do = f"%config DeepNB.window = {spent.input} keeps below that"
                 tell_notice(f"the prompt was cut: the model read {spent.input:,} of about {total:,} tokens; {do}")
         if spent is not None and self.rule.guessed and spent.input > (window := self.rule.window or 1):
-            self._go_by(self._learn(window * 2 ** ceil(log2(spent.input / window)), False))
+            self._go_by(self._own.learn(window * 2 ** ceil(log2(spent.input / window)), False))
         return response
-
-    def _again(
-        self, plan: _Plan, done: Done | None, sent: Any, failure: ContextOverflowError, *, last: bool
-    ) -> ContextOverflowError:
-        """Return the failure, if more turns than have gone can still go; else an error is raised that says what was too long."""
-        messages = plan.request.messages
-        more = messages[done.cutoff if done else 0 : turn_start(messages)]
-        if last or not any(map(is_request, more)):
-            raise self._too_long(sent, failure, learned=self.rule.window != plan.budget.rule.window) from failure
-        return failure
 
     def _plan(self, request: Any) -> _Plan:
         whole = self._get_effective_messages(request)
@@ -187,10 +183,7 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, whole, budget, due)
 
     def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
-        """Return what asks about the first of these messages, long arguments in them cut where the last request had them cut.
-
-        A model that is not the agent's has no prefix of it in a cache.
-        """
+        """Return what asks about the first of these messages, with arguments cut as in the last request."""
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
@@ -202,7 +195,6 @@ class SummarizationMiddleware(CompactionSteps):
         return Asked(request, send, lambda one: own and self._fits(one))
 
     def _fits(self, request: Any) -> bool:
-        """Return whether a request and a summary have room in the window."""
         window, limit = self.rule.window, self.rule.limit
         total = self._budget(request.messages, request).total
         return (window is None or total + SUMMARY_ROOM <= window) and (limit is None or total <= limit)
@@ -220,7 +212,7 @@ class SummarizationMiddleware(CompactionSteps):
                 past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
                 tell_notice(f"the context is {past}, but there is nothing to compact: {_largest(plan.budget)}")
             return None
-        if any(source_of(m) == keys.BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
+        if any(source_of(m) == BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
@@ -244,17 +236,6 @@ class SummarizationMiddleware(CompactionSteps):
         done.message.additional_kwargs.update(offload_record(offload))
         tell(Compacted(offload))
         return smaller
-
-    def _answer(self, response: Any, replaced: list[Any], done: Done | None, request: Any) -> Any:
-        if done is None:
-            return self._with_replacements(response, replaced)
-        update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
-        if replaced:
-            update[keys.MESSAGES] = list(replaced)
-        place = get_config().get("configurable", {})
-        if self._takes and not _is_nested(place):
-            update = without_messages(update, request.state, place["thread_id"], place["checkpoint_map"][""])
-        return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     # -- by hand
 
@@ -341,7 +322,8 @@ class SummarizationMiddleware(CompactionSteps):
         return request.override(model_settings={**request.model_settings, **less}) if less else request
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return self._measure(*self._counted(messages, request))
+        budget: Budget = self._own.meter.budget(*self._counted(messages, request))
+        return budget
 
     def _counted(self, messages: Sequence[BaseMessage], request: Any) -> tuple[Sequence[BaseMessage], Sequence[Any]]:
         system = [request.system_message] if request.system_message is not None else []
@@ -393,6 +375,5 @@ def _update(done: Done, messages: int) -> dict[str, Any]:
 
 
 def _largest(budget: Budget) -> str:
-    """Return the three largest parts of a request."""
     parts = sorted(budget.parts.items(), key=lambda p: -p[1])[:3]
     return ", ".join(f"{name} {tokens:,}" for name, tokens in parts if tokens)

@@ -33,10 +33,7 @@ _PARAMETERS: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
 def described(tools: Sequence[Any]) -> list[Any]:
-    """Return the tools as they are bound: functions as tools, and no description indented as its code is.
-
-    A description is the same from every Python: since 3.13 a docstring comes without its indentation.
-    """
+    """Return the tools as they are bound: functions as tools, and no description indented as its code is."""
     return [_described(one) for one in tools]
 
 
@@ -85,7 +82,6 @@ _SAID = ("description", "default", "additionalProperties")
 
 
 def _parameters(tool: StructuredTool) -> dict[str, Any]:
-    """Return the names and types of a tool's parameters; that an optional one may be null goes without saying."""
     kind = tool.args_schema if isinstance(tool.args_schema, type) else None
     if kind is not None and (known := _PARAMETERS.get(kind)) is not None:
         return known
@@ -102,18 +98,16 @@ def _parameters(tool: StructuredTool) -> dict[str, Any]:
 
 
 class FileToolsMiddleware(FilesystemMiddleware):
-    """`ls`, `read_file`, `write_file`, `edit_file`, `delete`, `glob` and `grep`.
+    """The file tools. Upstream drops `execute` and the words on it at each model call, a fifth of a short turn; here once."""
 
-    Upstream drops `execute` at each model call, and copies `grep` to take the words on `execute` out of its
-    description: a new schema each time, a fifth of what a short turn costs. Here both are done once.
-    """
+    name = "FilesystemMiddleware"
 
     def __init__(
         self, backend: Any, longest: int | None, names: Sequence[str] | None = None, kept: Collection[str] = frozenset()
     ) -> None:
         """`names` are the tools there are, None for all; a result of more than `longest` tokens goes into a file.
 
-        Nested agents can read that: `kept` are tools whose results go into none, since they bound them themselves.
+        `kept` are tools whose results go into none: they bound them themselves, and nested agents can read a file.
         """
         chosen: Any = None if names is None else list(names)
         super().__init__(backend=backend, tool_token_limit_before_evict=longest, tools=chosen)
@@ -121,10 +115,6 @@ class FileToolsMiddleware(FilesystemMiddleware):
         self.tools = self._with_filtered_grep_description(list(tools), include_execution=False)  # type: ignore[assignment]
         self._conversation_history_prefix += "/prompts"  # beside the history of a thread, not in its place
         self._kept = frozenset(kept)
-
-    @property
-    def name(self) -> str:
-        return "FilesystemMiddleware"
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         return handler(request) if request.tool_call["name"] in self._kept else super().wrap_tool_call(request, handler)
@@ -139,7 +129,6 @@ class RequestMiddleware(AgentMiddleware):
     """Changes a model's request in one way, whether it is sent by a coroutine or not."""
 
     def changed(self, request: Any) -> Any:
-        """Return the request as it is sent."""
         raise NotImplementedError
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
@@ -153,10 +142,7 @@ class LeanToolsMiddleware(RequestMiddleware):
     """Leaves tools out of the requests of a thread until the model asks for them; a call of one is taken all the same."""
 
     def __init__(self, others: Mapping[str, BaseTool], whole: Callable[[Any], Any], *, offered: bool) -> None:
-        """`others` are the tools that are left out, by name; `offered` says whether the model can ask for them.
-
-        `whole` gives a state with the messages that compactions took out of it.
-        """
+        """`others` are the tools that are left out, by name; `offered` says whether the model can ask for them."""
         self._whole = whole
         self._others = dict(others)
         text = f"Get one more tool, from your next step on: {', '.join(self._others)}."
@@ -166,7 +152,6 @@ class LeanToolsMiddleware(RequestMiddleware):
         return request.override(tools=self.bound(request.tools, self._whole(request.state)[keys.MESSAGES]))
 
     def bound(self, tools: Sequence[Any], messages: Sequence[BaseMessage]) -> list[Any]:
-        """Return the tools of a request of a thread with these messages."""
         calls = [call for message in messages for call in getattr(message, "tool_calls", ())]
         asked = {str(call["args"].get("name")) for call in calls if call["name"] == MORE_TOOLS}
         return [tool for tool in tools if (name := tool_name(tool)) not in self._others or name in asked]
@@ -180,28 +165,18 @@ class LeanToolsMiddleware(RequestMiddleware):
 # -- how a tool call runs: coroutines on the loop, an exception as the result, results of a length that can be kept
 
 
-class AsyncToolsMiddleware(AgentMiddleware):
-    """Runs them on `deepnb.engine.coroutines`; a run that is a coroutine itself awaits them where it is."""
-
-    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        tool = request.tool
-        return handler(request.override(tool=in_cells(tool)) if tool is not None and is_async(tool) else request)
-
-    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return await handler(request)
-
-
 _STOPS = (GraphBubbleUp, NotOnTapeError, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends or interrupts the run, not the tool alone."""
 
 
 class ToolErrorsMiddleware(AgentMiddleware):
-    """Gives the model a result where a tool raised.
+    """Gives the model a result where a tool raised, or the user's own middleware, which is inside of it.
 
-    Every agent has it, nested ones too. It stands outside the user's own middleware, whose exceptions are results as well.
+    A tool that is only a coroutine is run on the loop, where the run is none itself.
     """
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        if request.tool is not None and is_async(request.tool):
+            request = request.override(tool=in_cells(request.tool))
         began = time.perf_counter()
         try:
             return _finished(request, handler(request))
@@ -237,14 +212,15 @@ def _finished(request: Any, result: Any) -> Any:
         result = result.model_copy(update={"artifact": None})
     elif not isinstance(result, ToolMessage) and not _is_stored(result):
         raise TypeError(f"the update of {request.tool_call['name']} can't be stored: return plain values")
+    if not isinstance(result, ToolMessage):
+        return result
     result = _bounded(result)
-    if getattr(request.tool, "return_direct", False) and isinstance(result, ToolMessage):
+    if getattr(request.tool, "return_direct", False):
         tell(TextDelta(result.text, 0))
     return result
 
 
 def _is_stored(value: Any) -> bool:
-    """Return whether a checkpoint can hold a value."""
     try:
         JsonPlusSerializer().dumps_typed(value)
     except Exception:
@@ -252,10 +228,8 @@ def _is_stored(value: Any) -> bool:
     return True
 
 
-def _bounded(result: Any) -> Any:
+def _bounded(result: ToolMessage) -> ToolMessage:
     """Return a result whose texts are whole and not too long to be kept, and tell the user if something is left out."""
-    if not isinstance(result, ToolMessage):
-        return result
     if (content := whole_value(result.content)) is not result.content:
         result = result.model_copy(update={"content": content})
     if isinstance(content, str):

@@ -39,7 +39,6 @@ _STEP = 256  # after a long value that is none, go on here: work stays linear on
 
 
 def assignments(text: str, low: str) -> Iterator[Finding]:
-    """Yield spans of the values given to such names, with their kinds; `low` is the text, lowered, of one length."""
     text = text.translate(_BARS) if any(chr(bar) in text for bar in _BARS) else text
     word, done, rows_start, rows_end = "", 0, 0, 0
     for name in names(text, low):
@@ -70,7 +69,7 @@ def _span(name: Name, value: Value) -> Finding:
 
 
 def _listed(text: str, name: Name) -> tuple[Value, bool] | None:
-    """Return the value of a name in a list of names, which is as far in the list of values, and whether it is a credential."""
+    """Return the value of a name in a list of names, as far in the list of values, and whether it is a credential."""
     after = _LIST_AFTER().match(text, name.stop)
     before = after and _LIST_BEFORE().search(text, max(0, name.start - 300), name.start)
     if after is None or before is None or "," not in before[1] + after[0]:
@@ -102,7 +101,6 @@ def _parts(text: str, name: Name) -> list[Value]:
 
 
 def _value_of(text: str, name: Name) -> tuple[Value, bool]:
-    """Return what is given to a name, and whether it is a credential."""
     between = _SEPARATOR().match(text, name.stop)
     if between is None and _DASHES().search(text, max(0, name.start - 40), name.start):
         between = _FLAG().match(text, name.stop)
@@ -219,7 +217,7 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
     """Yield the credentials that are given to a name in one of these forms: after it, then before it."""
     for form in _FORMS:
         between = form.between().match(text, name.stop)
-        if between is None or (form.before and not _stands(form.before, text, name.start, _BACK)):
+        if between is None or (form.before and not form.before().search(text, max(0, name.start - _BACK), name.start)):
             continue
         value = value_at(text, between.end())
         if form.alone and not _END().match(text, value.end):
@@ -227,15 +225,10 @@ def _in_a_form(text: str, name: Name) -> Iterator[Value]:
         if (value.quoted or not form.quoted) and _is_credential(value, name, form.strict):
             yield value
     for pattern, back, strict in _VALUE_BEFORE:
-        if found := _stands(pattern, text, name.start, back):
+        if found := pattern().search(text, max(0, name.start - back), name.start):
             value = Value(*found.span(1), found[1], False)
             if _is_credential(value, name, strict):
                 yield value
-
-
-def _stands(pattern: _Pattern, text: str, end: int, back: int) -> re.Match[str] | None:
-    """Return what stands right before a place, within `back` characters."""
-    return pattern().search(text, max(0, end - back), end)
 
 
 def _is_credential(value: Value, name: Name, strict: bool) -> bool:
@@ -333,10 +326,12 @@ def _separated(text: str, name: Name) -> Column | None:
     at = head.count(sign, 0, name.start - start)
     stop, cells = first[1], []
     for row in rows if ruled else (first, *rows):
-        if text.count(sign, *row) != count:
+        parts = text[slice(*row)].split(sign)
+        if len(parts) != count + 1:
             break
-        stop = row[1]
-        cells.append(_cell(text, row, sign, at))
+        stop, value = row[1], parts[at].strip(_QUOTES)
+        begin = row[0] + sum(len(part) + 1 for part in parts[:at]) + parts[at].find(value)
+        cells.append(Value(begin, begin + len(value), value, False))
     return Column(tuple(cells), end, stop)
 
 
@@ -358,14 +353,3 @@ def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
         end = end if end >= 0 else len(text)
         yield at, end
         at = end + 1
-
-
-def _cell(text: str, row: tuple[int, int], sign: str, at: int) -> Value:
-    start = row[0]
-    for _ in range(at):
-        start = text.index(sign, start) + 1
-    end = text.find(sign, start, row[1])
-    raw = text[start : end if end >= 0 else row[1]]
-    value = raw.strip(_QUOTES)
-    start += len(raw) - len(raw.lstrip(_QUOTES))
-    return Value(start, start + len(value), value, False)

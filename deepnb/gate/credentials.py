@@ -7,9 +7,9 @@ Law: `redact(redact(t)) == redact(t)`, and `credentials(redact(t)) == ()`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from deepnb.gate.assignments import assignments
 from deepnb.gate.kinds import COMMANDS, PASSES, PHRASES, SENTENCES, TOKENS, Kind
@@ -52,7 +52,7 @@ def credentials(text: str) -> tuple[Finding, ...]:
         return ()
     marks = [m.span() for m in _MARK().finditer(text)] if "[redacted: " in text else []
     read = _MARK().sub(lambda m: "*" * len(m[0]), text) if marks else text  # `password` in a mark names nothing
-    parts = (part.back(span) for part in joined(read) for span in _spans(part.text))
+    parts = (back(span) for part, back in joined(read) for span in _spans(part))
     spans = [*_spans(read), *filter(None, parts)]
     if spans:
         spans = _joined(spans)
@@ -169,10 +169,7 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Finding]:
     at = hay.find(literal)
     while at >= 0:
         stop = at + 1
-        if kind.back:
-            match = kind.pattern().search(text, max(0, at - kind.back), at + 96)
-        else:
-            match = kind.pattern().match(text, at)
+        match = kind.pattern().match(text, at)
         if match and (kind.check is None or kind.check(match[1])):
             yield kind.span(match)
             stop = max(stop, match.end(1))
@@ -231,10 +228,7 @@ _LONGEST = 65536
 
 
 def private_keys(text: str) -> Iterator[Finding]:
-    """From each BEGIN to its END where rows of base64 are all there is between them.
-
-    Of anything else, as of a key that is cut short, the rows alone: what is no part of a key stays to be read.
-    """
+    """Yield each from its BEGIN to its END; of one cut short, or with more than base64 between them, the rows alone."""
     marks = list(_ARMOUR().finditer(text))
     for at, mark in enumerate(marks):
         if mark[1] != "BEGIN":
@@ -244,7 +238,10 @@ def private_keys(text: str) -> Iterator[Finding]:
         limit = min(after.start() if after else len(text), mark.end() + _LONGEST)
         kind = f"private key ({mark[2].strip()})" if mark[2].strip() else "private key"
         why = "a private key in PEM armour"
-        read, stop = _rows(text, mark.end(), limit)
+        read = stop = mark.end()  # where the rows and what stands between them end, and where the last row does
+        while read < limit and (piece := _PIECE().match(text, read, limit)):
+            read = piece.end()
+            stop = read if piece[1] else stop
         if end and limit == end.start() and (read == limit or _LAST().fullmatch(text, read, limit)):
             read = limit
             stop = end.end()
@@ -252,15 +249,6 @@ def private_keys(text: str) -> Iterator[Finding]:
             yield Finding(mark.start(), stop, kind, why)
         if end:
             yield from (Finding(*row.span(), kind, why) for row in _ROW().finditer(text, read, limit))
-
-
-def _rows(text: str, at: int, limit: int) -> tuple[int, int]:
-    """Return (where the rows and what stands between them end, the end of the last row)."""
-    stop = at
-    while at < limit and (piece := _PIECE().match(text, at, limit)):
-        at = piece.end()
-        stop = at if piece[1] else stop
-    return at, stop
 
 
 # -- Literals in parts, `"sk-a1" + "b2"`: the text as if each were one, and the way back to the places in the text itself
@@ -289,56 +277,34 @@ _COMMA = regex(rf"(?<={_TEXT_BODY})([\"'])\s{{0,8}},\s{{0,40}}\1(?={_TEXT_BODY})
 _FOLDED = regex(
     r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))"
 )
+Back = Callable[[Finding], Finding | None]
 _LONGEST_JOINED, _NEAR = 600, 400
 """Characters of a call that are read, and of the text on either side of the parts."""
 
 
-class Joined(NamedTuple):
-    """A stretch of a text without what stands between the parts of its literals."""
-
-    text: str
-    cuts: tuple[int, ...]
-    """Where in `text` something was left out, in order."""
-    gaps: tuple[int, ...]
-    """What to add to a place in `text` before the first cut, after it, and so on."""
-
-    def back(self, span: Finding) -> Finding | None:
-        """Return the same span in the text itself; None for one within one part, which is found there, too."""
-        first, last = bisect_right(self.cuts, span.start), bisect_left(self.cuts, span.end)
-        if first == last:
-            return None
-        return span._replace(start=span.start + self.gaps[first], end=span.end + self.gaps[last])
-
-
-def joined(text: str) -> Iterator[Joined]:
-    """Yield each stretch of a text that has a literal in parts, with that in one."""
-    group: list[tuple[int, int]] = []
-    for start, end in _between(text):
-        if group and start - group[-1][1] > 2 * _NEAR:
-            yield _without(text, group)
-            group = []
-        group.append((start, end))
-    if group:
-        yield _without(text, group)
-
-
-def _between(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands between two parts, in order."""
+def joined(text: str) -> Iterator[tuple[str, Back]]:
+    """Yield each stretch of a text that has a literal in parts, with that in one, and what gives a span of it in the text."""
     found = [match.span() for match in _JOIN().finditer(text)]
     for call in _CALL().finditer(text) if any(word in text for word in _CALLS) else ():
         end = text.find("]" if call.group()[0] == "[" else ")", call.end(), call.end() + _LONGEST_JOINED)
         commas = [match.span() for match in _COMMA().finditer(text, call.end(), max(end, call.end()))]
         found += [call.span(), *commas] if commas else []
     found += [match.span(2) for match in _FOLDED().finditer(text)]
-    at = 0
+    group, at = list[tuple[int, int]](), 0
     for start, end in sorted(found):
         start -= text[start - 1 : start] == "\\"  # of an escaped quote
-        if start >= at:
-            yield start, end
-            at = end
+        if start < at:
+            continue
+        if group and start - at > 2 * _NEAR:
+            yield _without(text, group)
+            group = []
+        group.append((start, end))
+        at = end
+    if group:
+        yield _without(text, group)
 
 
-def _without(text: str, between: list[tuple[int, int]]) -> Joined:
+def _without(text: str, between: list[tuple[int, int]]) -> tuple[str, Back]:
     at = max(0, between[0][0] - _NEAR)
     parts, cuts, gaps, size = list[str](), list[int](), [at], 0
     for start, end in between:
@@ -347,4 +313,11 @@ def _without(text: str, between: list[tuple[int, int]]) -> Joined:
         cuts.append(size)
         gaps.append(end - size)
         at = end
-    return Joined("".join([*parts, text[at : at + _NEAR]]), tuple(cuts), tuple(gaps))
+
+    def back(span: Finding) -> Finding | None:
+        first, last = bisect_right(cuts, span.start), bisect_left(cuts, span.end)
+        if first == last:  # within one part, where it is found, too
+            return None
+        return span._replace(start=span.start + gaps[first], end=span.end + gaps[last])
+
+    return "".join([*parts, text[at : at + _NEAR]]), back

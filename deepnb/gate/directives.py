@@ -2,14 +2,12 @@
 
 A line that instructs (in English, Chinese, German and common Spanish and French words) goes into memory unasked only
 where the user's own words support it: at least 0.6 of what it says stands in one place of them, every identifier is
-there, it forbids what they forbid, and no other text holds more of it. So it does not matter who else said it, or how
-it is reworded. A line that does not read so needs support where it says as a fact what another text instructs, or
-brings an address out of one. What a model notes by itself (open tasks, decisions) may instruct, unless that is an order
-of another text. Where the user writes in CJK and the line is not, only what came out of another text is asked
-about. Generous on purpose: a line that is held only costs a question.
+there, it forbids what they forbid, and no other text holds more of it. A line that does not read so needs support where
+it says as a fact what another text instructs, or brings an address out of one. What a model notes by itself may
+instruct, unless that is an order of another text. Generous on purpose: a line that is held only costs a question.
 
 Compared are content words (stems of sorts), identifiers and CJK bigrams, within a few neighbouring sentences, so that
-a long text which holds every word somewhere is no source of everything. Letters that look alike are one.
+a long text which holds every word somewhere is no source of everything.
 """
 
 from __future__ import annotations
@@ -105,10 +103,11 @@ _ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "
 _SPAN = 3  # sentences of a source that may be taken together
 _ROW = 600  # a longer line is cut
 _FIRST_CJK = "\u3040"
-_KEPT, _SHORT = 1_000_000, 20_000
-"""Characters of texts that are kept as they were read; a text of more than `_SHORT` is read each time."""
+_KEPT, _SHORT = 2_048, 20_000
+"""Texts that are kept as they were read, since a thread's are asked for at each write; longer ones are read each time."""
 
 
+@lru_cache(4096)
 def is_directive(line: str) -> bool:
     """Return whether a line reads like an instruction, a rule or a wish of the user's."""
     pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
@@ -120,13 +119,14 @@ def is_directive(line: str) -> bool:
 def unsaid(
     added_lines: Iterable[str], foreign: Iterable[str], own: Iterable[str], *, copied: bool = False, noted: bool = False
 ) -> tuple[str, ...]:
-    """Return the added lines that the user is to be asked about, since they did not say them.
+    """Return the added lines that the user is to be asked about, since their `own` words do not say them.
 
-    `foreign` are texts of others, `own` the user's words. With `copied`, only lines that instruct and came out of a
-    foreign text. With `noted`, lines that instruct only where a foreign text does so, too.
+    With `copied`, only lines that instruct and came out of a `foreign` text; with `noted`, only where one instructs so, too.
     """
     users = Sources(own)
-    lines = [line for line in added_lines if content(line) and not users.has_line(line)]
+    lines = [
+        line for line in added_lines if content(line) and not any(_words(line) in text.lines for text in users.texts)
+    ]
     bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
     others = Sources(with_words_of([*lines, *bare.values()], foreign))
     asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
@@ -143,9 +143,11 @@ def _needs_support(line: str, users: Sources, others: Sources, copied: bool, not
         task = _LABEL().sub("", line)
         whole = sum(_weights(task).values())
         near = [(s, rows) for s, rows in others.places(task) if s >= THRESHOLD and (s == 1 or s * whole > 1)]
-        return any((s >= COPIED and whole > 1) or any(map(others.is_directive, rows)) for s, rows in near)
+        return any((s >= COPIED and whole > 1) or any(map(is_directive, rows)) for s, rows in near)
     if is_directive(line):
-        translated = users.in_cjk > 0 and not any(word > _FIRST_CJK for word in content(line))
+        words = (word for text in users.texts for word, at in text.places.items() for _ in at)  # once in a sentence
+        in_cjk = sum(1 if word > _FIRST_CJK else -1 for word in words) > 0
+        translated = in_cjk and not any(word > _FIRST_CJK for word in content(line))
         return not (copied or translated) or came_from(line, others)
     share, rows = next(iter(others.places(line)), (0.0, []))
     if copied or share < SUPPORT:
@@ -161,21 +163,21 @@ def says(users: Sources, line: str, others: Sources) -> bool:
     for share, rows in users.places(line):
         if share < max(SUPPORT, most if share < 1 else 0.0):
             return False
-        if exact <= content(" ".join(rows)) and _agree(line, words, rows):
+        if not exact <= content(" ".join(rows)):
+            continue
+        if forbids(line):
+            agrees = any(forbids(row) or _LIMITS().search(row) for row in rows)
+        else:  # none of the clauses that speak of it may forbid
+            clauses = (
+                clause for row in rows for clause in _CLAUSE().split(row) if not words.isdisjoint(content(clause))
+            )
+            agrees = bool(_LIMITS().search(line)) or not any(map(forbids, clauses))
+        if agrees:
             return True
     return False
 
 
-def _agree(line: str, words: frozenset[str], rows: Sequence[str]) -> bool:
-    """Return whether a line forbids where these sentences do: where it doesn't, none of their clauses that speak of it may."""
-    if forbids(line):
-        return any(forbids(row) or _LIMITS().search(row) for row in rows)
-    clauses = (clause for row in rows for clause in _CLAUSE().split(row))
-    return bool(_LIMITS().search(line)) or not any(forbids(c) for c in clauses if not words.isdisjoint(content(c)))
-
-
 def came_from(line: str, sources: Sources) -> bool:
-    """Return whether at least half of what the line says stands in one place of the sources."""
     return sources.cover(line) >= THRESHOLD
 
 
@@ -194,7 +196,6 @@ class _Text:
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that say something."""
         rows = (row for line in self._plain.splitlines() for row in _SENTENCE().split(line))
         pieces = (row[at : at + _ROW + 40] for row in rows for at in range(0, len(row), _ROW))
         return tuple(piece for piece in pieces if content(piece))
@@ -208,48 +209,20 @@ class _Text:
                 found.setdefault(word, []).append(at)
         return found
 
-    @cached_property
-    def in_cjk(self) -> int:
-        """How many more of its words are in CJK than in other scripts, each counted once in a sentence."""
-        return sum(len(at) if word > _FIRST_CJK else -len(at) for word, at in self.places.items())
+
+_kept = lru_cache(_KEPT)(_Text)
 
 
-class _Texts(dict[str, _Text]):
-    """Texts that were read. A thread's are asked for at each write, so they are kept, up to a bound."""
-
-    room = _KEPT
-
-    def __missing__(self, text: str) -> _Text:
-        read = _Text(text)
-        if len(text) <= _SHORT:
-            self.room -= len(text)
-            if self.room < 0:
-                self.clear()
-                self.room = _KEPT - len(text)
-            self[text] = read
-        return read
-
-
-_READ = _Texts()
+def _read(text: str) -> _Text:
+    return _kept(text) if len(text) <= _SHORT else _Text(text)
 
 
 class Sources:
     """Texts that stand apart from each other; time and room are linear in their size, and each is read once."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._texts = [_READ[text] for text in texts]
+        self.texts = [_read(text) for text in texts]
         self._found: dict[str, list[tuple[float, list[str]]]] = {}
-        self.is_directive = cache(is_directive)
-
-    @property
-    def in_cjk(self) -> int:
-        """How many more of their words are in CJK than in other scripts."""
-        return sum(text.in_cjk for text in self._texts)
-
-    def has_line(self, line: str) -> bool:
-        """Return whether a line stands in them, word for word."""
-        words = _words(line)
-        return any(words in text.lines for text in self._texts)
 
     def places(self, line: str) -> list[tuple[float, list[str]]]:
         """Return (part of the line's content words that stand together there, the sentences that hold them), best first."""
@@ -257,7 +230,7 @@ class Sources:
             return known
         weights = _weights(line)
         whole, found = sum(weights.values()), list[tuple[float, list[str]]]()
-        for text in self._texts:
+        for text in self.texts:
             held: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
             for word in weights:
                 for row in text.places.get(word, ()):
@@ -271,7 +244,6 @@ class Sources:
         return found
 
     def cover(self, line: str) -> float:
-        """Return the largest part of the line's content words that stand together in one place, 0 to 1."""
         places = self.places(line)
         return places[0][0] if places else 0.0
 
@@ -280,7 +252,7 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts that may be the source of a line: half of its words stand in them somewhere."""
     wanted = [words for line in lines if (words := content(line))]
     for text in texts:
-        folded = _READ[text].folded
+        folded = _read(text).folded
         if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
             yield text
 
@@ -299,6 +271,11 @@ def fold(text: str) -> str:
         return text.casefold()
     plain = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
     return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
+
+
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(fold(_STOP_TEXT).split())
 
 
 @lru_cache(4096)
@@ -333,11 +310,6 @@ def _weights(text: str) -> dict[str, float]:
     return {word: 2.0 if not word.isalpha() and len(word) > 3 else 1.0 for word in content(text)}
 
 
-@cache
-def _stop() -> frozenset[str]:
-    return frozenset(fold(_STOP_TEXT).split())
-
-
 # -- A summary in which no rule or wish is called the user's that their own words don't support
 
 _USER = regex(
@@ -355,10 +327,9 @@ _LEAST = 1 / 3
 
 
 def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
-    """Return the summary, with somebody in place of the user in sentences of rules and wishes which the user did not say.
+    """Return the summary, with somebody in place of the user where it tells a rule or wish that their own words do not support.
 
-    Looser than `unsaid`, since a summary puts things in other words: what the user says a third to 0.6 of, and nobody
-    more, stays as it is.
+    What the user says a third to 0.6 of, and nobody more, stays: a summary puts things in other words.
     """
     lines = summary.split("\n")
     users, others = Sources(own), Sources(with_words_of([*pieces(summary)], foreign))
@@ -370,16 +341,13 @@ def attributed(summary: str, foreign: Iterable[str], own: Iterable[str]) -> str:
         of_user, parts = theirs, [*pieces(line)]
         for i, part in enumerate(parts):
             of_user = of_user or bool(_USER().search(part))
-            if of_user and _is_wrong(part, users, others):
-                words = part.lstrip(" \t-*•>")
-                labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
-                parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
+            if not of_user or not is_directive(part) or says(users, part, others):
+                continue
+            share = users.cover(part)
+            if _LEAST <= share < SUPPORT and others.cover(part) <= share:
+                continue
+            words = part.lstrip(" \t-*•>")
+            labelled = f"{part[: len(part) - len(words)]}{SOMEBODY.capitalize()}: {words}"
+            parts[i] = _USER().sub(SOMEBODY, part) if _USER().search(part) else labelled
         lines[n] = "".join(parts)
     return "\n".join(lines)
-
-
-def _is_wrong(part: str, users: Sources, others: Sources) -> bool:
-    if not is_directive(part) or says(users, part, others):
-        return False
-    share = users.cover(part)
-    return share < _LEAST or share >= SUPPORT or others.cover(part) > share

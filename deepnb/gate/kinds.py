@@ -1,7 +1,7 @@
-"""The table of credentials known by their shape: kind, what must occur, the bounded pattern, a check.
+"""The table of credentials known by their shape: kind, what must occur, the bounded pattern, a check of its group 1.
 
-A pattern is tried only where one of its literals stands (`match` from there), so clean text costs a few
-substring searches. Group 1 is what is redacted. Every quantifier is bounded: time stays linear.
+A pattern is tried only where one of its literals stands, so that clean text costs a few substring searches. Every
+quantifier is bounded: time stays linear.
 """
 
 import re
@@ -24,10 +24,8 @@ class Kind:
     literals: tuple[str, ...]
     pattern: Callable[[], re.Pattern[str]]
     check: Callable[[str], bool] | None = None
-    back: int = 0
 
     def span(self, match: re.Match[str]) -> Finding:
-        """Return what is redacted of a match."""
         article = "an" if self.name[0] in "AEIOao" else "a"
         return Finding(*match.span(1), self.name, f"what looks like {article} {self.name}")
 
@@ -58,7 +56,7 @@ TOKENS: tuple[Kind, ...] = (
     _token("OpenRouter key", "sk-or-", rf"{_W}{{20,200}}"),
     _token("OpenAI key", "sk-proj- sk-svcacct- sk-admin- sk-None-", rf"{_W}{{20,300}}"),
     _token("API key (sk-)", "sk-", rf"{_W}{{20,200}}"),
-    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", shapes.letters_by_chance),
+    _token("Hugging Face token", "hf_ api_org_", rf"{_A}{{30,60}}", lambda v: len(set(v)) >= 12 and v.lower() != v and not shapes.stand_in(v)),
     _token("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_A}{{36,255}}"),
     _token("GitHub token", "github_pat_", r"[A-Za-z0-9_]{40,255}"),
     _token("GitLab token", "glpat- gldt- glrt- glptt- glcbt- gloas- glft- glsoat-", r"[A-Za-z0-9_.-]{20,300}"),
@@ -93,19 +91,18 @@ TOKENS: tuple[Kind, ...] = (
     _token("Airtable token", "pat", rf"{_A}{{14}}\.[0-9a-f]{{64}}(?!{_A})"),
     _token("Square token", "EAAA", rf"{_W}{{56,64}}(?!{_W})"),
     _token("Google refresh token", "1//0", rf"{_W}{{40,120}}"),
-    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", shapes.json_token),
+    _token("JSON token", "eyJ sk.eyJ pk.eyJ", r"[A-Za-z0-9_+/-]{37,4000}={0,2}(?:\.[A-Za-z0-9_-]{16,400}){0,2}(?![A-Za-z0-9_+/-])", lambda v: shapes.is_random(v[v.index("eyJ") :].partition(".")[0].rstrip("=")) and not shapes.stand_in(v) and not shapes.is_alphabet(v)),
     _token("Firecrawl key", "fc-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     _token("Axiom token", "xaat- xapt-", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
     _token("Modal token", "ak- as-", rf"{_A}{{22}}(?!{_W})"),
     _token("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{146}"),
     _token("Asana token", "1/ 2/", r"\d{16}(?:/\d{16})?:[0-9a-f]{32}"),
     _token("Amazon MWS token", "amzn.mws.", rf"{_H}{{8}}-[0-9a-f-]{{27}}"),
-    Kind("Telegram bot token", (":AA",), regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), shapes.by_chance, back=10),
 )  # fmt: skip
 
 PHRASES: tuple[Kind, ...] = (
     phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
-    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", shapes.url_password_like),
+    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", lambda v: len(v) >= 3 and not shapes.stand_in(v) and v[0] not in "{<"),
     phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
     phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
     phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
@@ -139,17 +136,19 @@ PHRASES: tuple[Kind, ...] = (
 )  # fmt: skip
 
 # No literal to go by: one pass each, held back by what must stand before them.
-DISCORD = regex(rf"{_START}([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})")
-PGPASS = regex(
-    r"^[+\- >]{0,2}(?![^\s:]{1,100}\.(?:py|rs|go|[jt]sx?|java|c|cpp|h|md):)[^\s:/]{1,100}:(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(\S{1,128})[ \t]{0,4}$",
-    re.MULTILINE,
-)
 PASSES: tuple[Kind, ...] = (
     # eight groups of six digits
     Kind("BitLocker key", (), regex(r"(?<![\d-])(\d{6}(?:-\d{6}){7})(?![\d-])"), None),
-    Kind("Discord bot token", (), DISCORD, shapes.by_chance),
-    Kind("password (pgpass)", (), PGPASS, shapes.password_like),
-)
+    Kind("Discord bot token", (), regex(rf"{_START}([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})"), shapes.by_chance),
+    Kind(
+        "Telegram bot token",
+        (),
+        regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"),
+        shapes.by_chance,
+    ),
+    # db.example.org:5432:sales:ann:...
+    Kind("password (pgpass)", (), regex(r"^[+\- >]{0,2}(?![^\s:]{1,100}\.(?:py|rs|go|[jt]sx?|java|c|cpp|h|md):)[^\s:/]{1,100}:(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(\S{1,128})[ \t]{0,4}$", re.MULTILINE), shapes.password_like),
+)  # fmt: skip
 
 
 # -- Passwords in sentences of five languages: `my laptop login is ...`, `Der Zugang zum NAS ist ...`, `La clave es ...`
@@ -240,7 +239,6 @@ _ARGUMENT = r"[\"']?([^\s\"'`|<>]{4,128})"
 
 
 def _given(value: str) -> bool:
-    """Return whether what follows a flag for passwords is one."""
     return shapes.strong_password_like(value) or shapes.plainly_made(value) or shapes.token_like(value)
 
 

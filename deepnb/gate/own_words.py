@@ -2,8 +2,8 @@
 
 A prompt that values were filled into is kept with what was typed (`Filled`). In what was typed these are somebody
 else's words: fenced blocks and lines behind `>`; rows of a table or a log; what follows a task on a text (`Sum up:`) or
-stands beside a question on it (`What does this mail want?`), and quotations in such sentences; what a text is said to
-say. A question says nothing by itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
+stands beside a question on it, and quotations in such sentences; what a text is said to say. A question says nothing by
+itself. A sentence that asks to keep what it holds (`Remember: "..."`) says it.
 """
 
 import re
@@ -29,7 +29,6 @@ class Filled(str):
 
 
 def add_words(prompt: str, words: str) -> str:
-    """Return the prompt with words of ours below it."""
     return Filled(f"{prompt}{words}", prompt.typed if isinstance(prompt, Filled) else prompt)
 
 
@@ -186,7 +185,6 @@ def _says(sentence: str) -> bool:
 
 
 def _less_tagged(text: str) -> str:
-    """Return the text without what stands in tags."""
     parts, at, unclosed = list[str](), 0, set[str]()
     for tag in _TAG().finditer(text):
         if tag.start() < at or tag[1] in unclosed:
@@ -210,20 +208,16 @@ def _less_pasted(text: str) -> str:
     if len(blocks) == 1:
         blocks = text.strip().split("\n", 1)
     for task, others in ((blocks[0], blocks[1:]), (blocks[-1], blocks[:-1])):
-        if _on_a_text(task.strip()) and len([*sentences("\n".join(others))]) > 1:
+        block = task.strip()
+        if len(block) > 200 or re.search(rf"[\n{_GAP}]|\{{\w", block) or _KEEP().search(block):
+            continue
+        shows = len(_WORD().findall(block)) <= 3 or _SHOWS().search(block)
+        if shows and _is_task(block) and len([*sentences("\n".join(others))]) > 1:
             return task
     return text
 
 
-def _on_a_text(block: str) -> bool:
-    """Return whether a paragraph is nothing but a task on a text that stands beside it."""
-    if len(block) > 200 or "\n" in block or _GAP in block or re.search(r"\{\w", block) or _KEEP().search(block):
-        return False
-    return _is_task(block) and (len(_WORD().findall(block)) <= 3 or bool(_SHOWS().search(block)))
-
-
 def _is_task(words: str) -> bool:
-    """Return whether these words want something done with a text, or tell what one says."""
     line = words.strip().rstrip(":：")
     return bool(
         _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))

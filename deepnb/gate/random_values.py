@@ -53,7 +53,6 @@ _ID_BEFORE = regex(
 
 
 def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield spans of a prefix with its value, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _RUN().finditer(text, *word)):
         if run.start() < done:
@@ -100,17 +99,12 @@ def _is_key(body: str, telling: bool, hashes: bool) -> bool:
         return False
     if shapes.is_hexadecimal(plain):
         return hashes and len(plain) >= _SHORTEST_HASH and shapes.is_random(plain)
-    if not _is_key_whole(rest):
-        return False
+    host, slash, _ = rest.partition("/")
+    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in rest.split("/"))):
+        return False  # a path
+    if "." in rest and not any(len(part) >= 16 and shapes.is_random(part) for part in rest.split(".")):
+        return False  # a name with dots
     return shapes.is_random(plain) and (len(plain) >= 40 or any(c.isdigit() for c in plain))
-
-
-def _is_key_whole(body: str) -> bool:
-    """Return whether what stands between slashes and dots is all drawn by chance: a path is not, nor a name with dots."""
-    host, slash, _ = body.partition("/")
-    if slash and ("." in host or any(len(part) >= 4 and not shapes.is_random(part) for part in body.split("/"))):
-        return False
-    return "." not in body or any(len(part) >= 16 and shapes.is_random(part) for part in body.split("."))
 
 
 # -- A long value drawn by chance, known by the words beside it: a name of secrecy, a vendor, a sentence, an id
@@ -121,7 +115,6 @@ _LONG_RUN = regex(
 )
 _LEAST, _BEFORE, _AFTER = 20, 96, 48
 _ANY_UUID = regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
-_SIGNS = regex(r"[^A-Za-z0-9]")
 _WORD = r"(?:is|was|are|be|to|as|str|string|String|char|const|auto|value|content|default|Some|new|ist|es|est|lautet|b|r|f|u)"
 # What may stand between a name and its value: `": "`, `</key><string>`, ` is `, `: str = "`, `"] = `
 _NAMED = regex(
@@ -190,7 +183,6 @@ header prefix pattern regex min max version color colour format user mail""")
 
 
 def beside_words(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield spans of such values, in the long words of a text."""
     done = 0
     for run in (run for word in words for run in _LONG_RUN().finditer(text, *word)):
         if run.start() < done:
@@ -212,7 +204,7 @@ def _drawn(value: str) -> str:
     """Return how chance drew a value: as letters, with or without digits, as a hash or as a UUID; empty where it did not."""
     if _ANY_UUID().fullmatch(value):
         return "uuid"
-    plain = _SIGNS().sub("", value)
+    plain = _OTHER().sub("", value)
     if (
         len(plain) < _LEAST
         or 6 * (len(value) - len(plain)) > len(value)
@@ -262,7 +254,6 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
 
 
 def _name_of_secrecy(before: str, drawn: str) -> str | None:
-    """Return the name that a value is given to, where it is one for a credential."""
     found = _NAMED().search(before)
     if found is None:
         return None
@@ -288,10 +279,7 @@ def _words(name: str) -> list[str]:
 
 
 def secrecy(name: str, value: str) -> str:
-    """Return why a value in code is not to be given away, by its name or by chance, wherever in the name the word stands; or empty.
-
-    Stricter than what is masked in a text: who is told of it can say where else the value is.
-    """
+    """Return why a value in code is not to be given away, by its name or by chance, or ""; stricter than what is masked in a text."""
     words = frozenset(_words(name))
     if (
         value != value.strip()

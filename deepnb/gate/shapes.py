@@ -58,7 +58,6 @@ def score(text: str) -> float:
 
 
 def is_random(text: str) -> bool:
-    """Return whether a text of some twenty characters or more looks drawn by chance."""
     return score(text) >= _SHARE * len(text)
 
 
@@ -123,20 +122,9 @@ def by_chance(value: str) -> bool:
     return (mixed or digits >= 4 or letters) and len(set(value)) >= 8 and not stand_in(value)
 
 
-def letters_by_chance(value: str) -> bool:
-    """Return whether chance made a body that may be letters only."""
-    return len(set(value)) >= 12 and value.lower() != value and not stand_in(value)
-
-
 def is_alphabet(value: str) -> bool:
     """Return whether a value holds the letters or digits in their order, or those of a well-known generator of ids."""
     return _ALPHABET().search(value) is not None
-
-
-def json_token(value: str) -> bool:
-    """Return whether base64 begins as JSON does and holds a value drawn by chance, or is cut off."""
-    body = value[value.index("eyJ") :].partition(".")[0].rstrip("=")
-    return is_random(body) and not stand_in(value) and not is_alphabet(value)
 
 
 def upper_by_chance(value: str) -> bool:
@@ -155,21 +143,18 @@ def token_like(value: str) -> bool:
         return False
     if is_name(value) or _NUMBER().fullmatch(value):
         return False
-    return any(_chance_piece(piece) for piece in _PIECES().findall(value[:512]))
+    for piece in _PIECES().findall(value[:512]):
+        digits = sum(c.isdigit() for c in piece)
+        turns = sum(a.islower() != b.islower() for a, b in pairwise(piece))  # `privateKeyUsagePeriod` has fewer
+        if 2 <= digits < len(piece) or (len(piece) >= 16 and 5 * turns >= 2 * len(piece)):
+            return True
+    return False
 
 
 def is_name(value: str) -> bool:
     """Return whether a value ends in two words of a name in code, `X25519PrivateKey`, or is an image's tag, `main-8f3ab0b6`."""
     named = _NAMED().search(value[-100:])
     return _TAG().fullmatch(value) is not None or (named is not None and score(named.group()) <= 0)
-
-
-def _chance_piece(piece: str) -> bool:
-    digits = sum(c.isdigit() for c in piece)
-    if digits >= 2 and digits < len(piece):
-        return True
-    turns = sum(a.islower() != b.islower() for a, b in pairwise(piece))
-    return len(piece) >= 16 and 5 * turns >= 2 * len(piece)  # `privateKeyUsagePeriod` turns less often
 
 
 def _is_encoded(value: str) -> bool:
@@ -248,11 +233,6 @@ def passphrase(value: str) -> bool:
     """Return whether words in a row are a passphrase and no part of a sentence."""
     words = value.split()
     return len(words) > 2 and len({*words}) > 2 and not _STOP_WORDS & {*words}
-
-
-def url_password_like(value: str) -> bool:
-    """Return whether the part before `@` in a URL is a password; `user:pass@host` of the manuals is not."""
-    return len(value) >= 3 and not stand_in(value) and not value.startswith(("{", "<"))
 
 
 def basic_pair(value: str) -> bool:

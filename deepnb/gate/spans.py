@@ -12,7 +12,6 @@ def regex(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text, with blanks between them."""
     return frozenset(text.split())
 
 

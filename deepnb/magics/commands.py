@@ -55,7 +55,7 @@ def agent_replay(scene: Scene, args: Args) -> Result:
     if args["file"] is None:
         tape = played(session.workspace)
         return notice(f"the model is {tape.label}" if tape is not None else "no tape is being played")
-    tape = session.replay(args["file"].strip("\"'"), pace=bool(args["pace"]))
+    tape = session.replay(args["file"].strip("\"'"))
     for line in tape.notices:
         scene.show(notice_view(line, "warning"))
     of = " and ".join(model.name for model in tape.models)
@@ -92,7 +92,9 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
         features = scene.session.features
-        return features_view(features, scene.stamp) if features else notice(f"the model is {scene.session.model}")
+        return (
+            features_view(features, scene.stamp) if features.listed else notice(f"the model is {scene.session.model}")
+        )
     back = not scene.sessions.is_own
     settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
     name = scene.sessions.own.use(args["model"], **settings)

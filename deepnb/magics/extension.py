@@ -352,7 +352,7 @@ def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
     from deepnb.workshop.tables import Table
 
     tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
-    return tuple(f"{{{name}[{table.name(i)}]}}" for name, table in tables for i in range(min(table.width, 200)))
+    return tuple(f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
 
 
 class _Variables(Mapping[str, Any]):

@@ -199,9 +199,9 @@ export  file:export FILE.ipynb|FILE.html|FILE.jsonl  --thread:thread NAME  --yes
 record  ?file:recording FILE.jsonl|stop  --yes
     record every model call to a tape from now on, without credentials; stop ends it; --yes overwrites a file;
     alone, show what is being recorded
-replay  ?file:tape FILE.jsonl  --pace
+replay  ?file:tape FILE.jsonl
     play a tape in the place of all models, with no key and the same every time, until %agent use names a model;
-    --pace keeps the recorded timing; alone, show which tape is played
+    alone, show which tape is played
 explain
     explain the last error from your code and its variables; {err} in a prompt is filled in with the same text
 fix

@@ -16,7 +16,7 @@ from langchain_core.messages import BaseMessage, get_buffer_string
 
 from deepnb.backends.writer import to_ask_about, writer, writing
 from deepnb.engine import keys
-from deepnb.engine.question import Asked
+from deepnb.engine.compaction import Asked
 from deepnb.engine.request import message_text, said_in
 from deepnb.gate import credentials, redact
 from deepnb.gate.own_words import MONTH, said

@@ -16,9 +16,8 @@ from langgraph.types import Command
 
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.backends.memory_store import MemoryStoreBackend
-from deepnb.backends.steps import is_withheld
 from deepnb.backends.wrapper import WrapperBackend
-from deepnb.backends.writer import Writer, writer, writing
+from deepnb.backends.writer import Writer, is_withheld, writer, writing
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
@@ -286,11 +285,6 @@ class ScopedBackend(WrapperBackend):
         gone = [file_path, *(m["path"] for m in self.inner.glob("**/*", file_path).matches or ())]
         problem = next(filter(None, map(self.write_refusal, gone)), None)
         return protocol.DeleteResult(error=problem) if problem else self.inner.delete(file_path)
-
-    def folder_version(self, directory: str, name: str) -> Any:
-        """Return the guard's version, for the scope of the moment."""
-        version = super().folder_version(directory, name)
-        return None if version is None else (self._scope(), version)
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return the guard's versions of the files that the scope of the moment lets be read."""

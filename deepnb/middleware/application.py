@@ -6,7 +6,6 @@ import asyncio
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,30 +14,27 @@ from langchain.agents.middleware import AgentMiddleware, ModelCallLimitMiddlewar
 
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.writer import writer
-from deepnb.engine import approvals
 from deepnb.engine.tools import described
 from deepnb.memory.flush import TOOL as NOTE
 from deepnb.memory.guarding import ScopedBackend
 from deepnb.memory.layers import MAIN, guarded_paths
 from deepnb.memory.searching import MemorySearch
-from deepnb.middleware.calls import ApprovalMiddleware, GuardMiddleware
+from deepnb.middleware.calls import AnsweredMiddleware, GuardMiddleware
+from deepnb.middleware.prompt import now
 from deepnb.subagents.files import check, tool_names
-from deepnb.values.agent import FOLDER, Subagent
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.agent import FOLDER
+from deepnb.values.approvals import policy_of
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.lazy import nothing
 from deepnb.wiring.build import agent, in_force
 from deepnb.wiring.layers import Layers
 from deepnb.wiring.model import Measured, main_model
 from deepnb.wiring.options import SERVED, Options, changed, effects
-from deepnb.workshop.approvals import Effects
 
 if TYPE_CHECKING:
-    from deepagents.backends.protocol import BackendProtocol
     from langgraph.graph.state import CompiledStateGraph
 
 FOLDER_OF_FILES = "files"
-"""The directory of an application in which its memory, skills and subagents are."""
 
 
 def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -57,77 +53,51 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
             what = f"{name} is of a session in a kernel" if known else f"application has no option {name!r}"
             raise InvalidError(what, f"did you mean {near[0]}?" if near and not known else "leave it out")
     chosen = changed(Options(), options)
-    shipped = shipped_files(Path(directory) / FOLDER_OF_FILES)
+    folder = Path(directory) / FOLDER_OF_FILES
+    listed = sorted(path for path in folder.rglob("*") if path.is_file())
+    shipped = {f"/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in listed}
     mine = main_model(chosen)
     given = described(chosen.tools)
-    there = in_force(chosen, _agents(shipped, chosen))
+    tools, taken = tool_names(chosen.tools, chosen.enable_filesystem), [one.name for one in chosen.subagents]
+    files_of = {p: data for p, data in shipped.items() if p.startswith(FOLDER) and p.endswith(".md")}
+    found = [check(data, p, tools, taken) for p, data in files_of.items()] if chosen.enable_subagents else []
+    if broken := next((one for one in found if one.problem), None):  # a server that stops is where it can be seen
+        raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
+    there = in_force(chosen, [one.agent for one in found])
     names, folders = guarded_paths(chosen.memory, chosen.skills)
     stored = (*names, *folders, *shipped)
     backend = MemoryStoreBackend(stored)
-    does = effects(chosen, there, backend.undoable)
-    offered: set[str] = set()
-    ask, seal = (_Approvals(policy_of(chosen.approve), does, offered, backend, seal=seal) for seal in (False, True))
+    does, policy = effects(chosen, there, backend.undoable), policy_of(chosen.approve)
+    ask = partial(
+        AnsweredMiddleware,
+        lambda: policy,
+        does.of,
+        lambda: writer().agent,
+        offered=set(),
+        problem=does.problem,
+        before=partial(does.state, backend),
+    )
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
-    layers = _LimitedLayers(chosen, _now, search, _Guard(backend, paths=stored), ask, seal)
+    layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask(), ask(seal=True))
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))
-    graph: CompiledStateGraph[Any, Any, Any, Any] = agent(
-        layers, there, mine, lambda own: given, files, nested, first=[SeedMiddleware(backend, shipped)]
-    ).graph
+    seed = SeedMiddleware(backend, shipped)
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+    graph, *_ = agent(layers, there, mine, lambda own: given, files, nested, first=[seed])
     return graph
-
-
-def _now() -> str:
-    """Return the time of the server."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 class _LimitedLayers(Layers):
     """Adds what ends a run in which one agent calls its model too often."""
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """The layers of a session, and the limit."""
         most = self.options.max_steps
         limit = () if most is None else (ModelCallLimitMiddleware(run_limit=most),)
         return (*super().own(middleware, own), *limit)
 
 
 class _Guard(GuardMiddleware):
-    """Takes credentials out of calls of `note` as well."""
-
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
         return tool == NOTE or super()._is_refused(tool, args)
-
-
-class _Approvals(ApprovalMiddleware):
-    """Answered as any middleware's approvals are; nested agents have them as well, and no other has these tools."""
-
-    def __init__(self, policy: Policy, does: Effects, offered: set[str], files: BackendProtocol, *, seal: bool) -> None:
-        approvals.ApprovalMiddleware.__init__(
-            self,
-            lambda: policy,
-            does.of,
-            lambda: writer().agent,
-            seal=seal,
-            offered=offered,
-            problem=does.problem,
-            before=partial(does.state, files),
-        )
-
-
-def _agents(shipped: Mapping[str, bytes], options: Options) -> tuple[Subagent, ...]:
-    """The subagents of the files; one with a mistake in it stops the server, which is where it can be seen."""
-    if not options.enable_subagents:
-        return ()
-    tools = tool_names(options.tools, options.enable_filesystem)
-    taken = [one.name for one in options.subagents]
-    files = {path: data for path, data in shipped.items() if path.startswith(FOLDER) and path.endswith(".md")}
-    found = [check(data, path, tools, taken) for path, data in files.items()]
-    if broken := next((one for one in found if one.problem), None):
-        raise InvalidError(f"{broken.path} can't be used ({broken.problem})", "fix it, or delete the file")
-    return tuple(one.agent for one in found)
-
-
-# -- the files that an application ships, put into the store at the first run of each namespace
 
 
 class SeedMiddleware(AgentMiddleware):
@@ -146,9 +116,3 @@ class SeedMiddleware(AgentMiddleware):
 
     async def abefore_agent(self, state: Any, runtime: Any) -> None:
         await asyncio.to_thread(self.before_agent, state, runtime)
-
-
-def shipped_files(directory: Path) -> dict[str, bytes]:
-    """path -> bytes of the files below a directory, by path."""
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {f"/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files}

@@ -13,10 +13,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 from deepnb.backends.disk import replace_text
-from deepnb.backends.steps import OWN, is_withheld
-from deepnb.backends.writer import guard_refusal, writer, writing
+from deepnb.backends.writer import OWN, guard_refusal, is_withheld, writer, writing
 from deepnb.engine import approvals, keys
-from deepnb.engine.coroutines import in_thread, synchronous_backend
+from deepnb.engine.coroutines import SynchronousBackend, in_thread
 from deepnb.gate import redact_value
 from deepnb.memory import guarding
 from deepnb.memory.layers import ALWAYS, LONG_TERM
@@ -31,7 +30,33 @@ _FOREIGN: dict[str, Effect] = dict.fromkeys(
 """Names of deepnb's own tools that in another program may be anything's. A subagent's calls are its own middleware's."""
 
 
-class ApprovalMiddleware(approvals.ApprovalMiddleware):
+class AnsweredMiddleware(approvals.ApprovalMiddleware):
+    """Takes the decisions of LangChain for answers, which nobody signs."""
+
+    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
+        """Return what a session's decision, or one of LangChain's, says of the call; raise an error for any other."""
+        listed = answer.get("decisions") if isinstance(answer, Mapping) else None
+        one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
+        if approvals.is_bound(one):
+            return super()._given(value, answer)
+        said = str(one.get("message") or "") if isinstance(one, Mapping) else ""
+        match one.get("type") if isinstance(one, Mapping) else None:
+            case "approve":
+                return {"kind": "approve"}
+            case "reject":
+                return {"kind": "reject", "reason": said}
+            case "respond":
+                return {"kind": "answer", "value": said}
+            case "edit":
+                action = one.get("edited_action")
+                if not isinstance(action, Mapping) or action.get("name") != value["name"]:
+                    what = f"an edit of {value['name']} has an edited_action with this name"
+                    raise InvalidError(what, '{"type": "edit", "edited_action": {"name": ..., "args": {...}}}')
+                return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
+        raise InvalidError("the answer is no decision", 'give {"type": "approve"}, or edit, reject, respond')
+
+
+class ApprovalMiddleware(AnsweredMiddleware):
     """Interrupts before a call that can't be undone; the agent needs a checkpointer.
 
     Each call that waits is one interrupt with LangChain's `tool_approval` request as its value, credentials masked. It
@@ -63,41 +88,24 @@ class ApprovalMiddleware(approvals.ApprovalMiddleware):
             backend: What the file tools write to; None is `StateBackend()`.
         """
         policy = policy_of(approve)
-        files: Any = backend or StateBackend()
-        away, files = _away(files), synchronous_backend(files)
-        effects = Effects(lambda path: not _is_below(path, away), _FOREIGN)
+        given: Any = backend or StateBackend()
+        away: tuple[str, ...] = _away(given)
+        files: Any = SynchronousBackend(given)
+
+        def undoable(path: str) -> bool:
+            if (plain := _plain(path)) is None:
+                return True  # the file tools refuse it
+            folder = f"{plain.rstrip('/')}/"
+            return not any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in away)
+
+        effects = Effects(undoable, _FOREIGN)
         super().__init__(lambda: policy, effects.of, before=partial(effects.state, files))
 
     def _effect_of(self, request: Any) -> Effect:
         return "reads" if marked(request.tool) == "reads" else super()._effect_of(request)
 
-    def _given(self, value: Mapping[str, Any], answer: Any) -> Mapping[str, Any] | None:
-        return super()._given(value, answer) or _decision(value, answer)
-
-
-def _decision(value: Mapping[str, Any], answer: Any) -> dict[str, Any] | None:
-    """What one of LangChain's decisions says of a call; an error for one that does not fit it, None for that of a session."""
-    listed = answer.get("decisions") if isinstance(answer, Mapping) else None
-    one = listed[0] if isinstance(listed, list | tuple) and len(listed) == 1 else answer
-    if approvals.is_bound(one):
-        return None
-    if not isinstance(one, Mapping) or one.get("type") not in ("approve", "edit", "reject", "respond"):
-        raise InvalidError("the answer is no decision", 'give {"type": "approve"}, or edit, reject, respond')
-    if one.get("type") == "approve":
-        return {"kind": "approve"}
-    if one.get("type") == "reject":
-        return {"kind": "reject", "reason": str(one.get("message") or "")}
-    if one.get("type") == "respond":
-        return {"kind": "answer", "value": str(one.get("message") or "")}
-    action = one.get("edited_action")
-    if not isinstance(action, Mapping) or action.get("name") != value["name"]:
-        what = f"an edit of {value['name']} has an edited_action with this name"
-        raise InvalidError(what, '{"type": "edit", "edited_action": {"name": ..., "args": {...}}}')
-    return {"kind": "edit", "args": approvals.to_call(value, "", "").edit(action.get("args") or {}).args}
-
 
 def _away(backend: BackendProtocol) -> tuple[str, ...]:
-    """The directories whose files are not in the thread's state, so that no earlier checkpoint has them."""
     if isinstance(backend, StateBackend):
         return ()
     if not isinstance(backend, CompositeBackend):
@@ -106,13 +114,12 @@ def _away(backend: BackendProtocol) -> tuple[str, ...]:
     return (*_away(backend.default), *routed)
 
 
-def _is_below(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a path is in one of the directories, or has one of them in it."""
+def _plain(path: object) -> str | None:
+    """Return a path as the file tools understand it; None for one that they refuse."""
     try:
-        folder = f"{validate_path(path).rstrip('/')}/"
+        return validate_path(str(path))
     except ValueError:
-        return False  # the file tools refuse it
-    return any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in folders)
+        return None
 
 
 # -- the guard: no credential gets into memory, notes or skills, and no instruction that the user did not say
@@ -143,7 +150,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             paths: What is guarded: files, and directories (ending in `/`).
         """
         super().__init__(_Paths(paths))
-        self._backend = synchronous_backend(backend or StateBackend())
+        self._backend = SynchronousBackend(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
         with writing(**self._facts(request)):
@@ -165,22 +172,22 @@ class GuardMiddleware(guarding.GuardMiddleware):
         return message.model_copy(update={**said, "tool_calls": clean_calls})
 
     def _is_refused(self, tool: str, args: Mapping[str, Any]) -> bool:
-        return tool == TASK or (tool in _WRITES and self._guarded_path(args) is not None)
-
-    def _guarded_path(self, args: Mapping[str, Any]) -> str | None:
-        """The path that a call writes to as the file tools understand it; None where it is not guarded."""
-        path = _path(args)
-        return path if path is not None and self._guard.is_guarded(path) else None
+        path = _plain(args.get("file_path", "")) if tool in _WRITES else None
+        return tool == TASK or (path is not None and self._guard.is_guarded(path))
 
     def _refused(self, request: Any) -> ToolMessage | None:
-        """The answer to a write that is not made."""
-        call = request.tool_call
-        problem, path = None, _path(call["args"])
+        call, args = request.tool_call, {name: str(value) for name, value in request.tool_call["args"].items()}
+        problem, path = None, _plain(args.get("file_path", ""))
         if call["name"] in _CHANGES and path is not None and is_withheld(path):
             problem = f"Error: {OWN}"
-        elif call["name"] in _WRITES and (path := self._guarded_path(call["args"])) is not None:
+        elif call["name"] in _WRITES and path is not None and self._guard.is_guarded(path):
             before = (self._backend.download_files([path])[0].content or b"").decode("utf-8", "replace")
-            problem = guard_refusal(path, before, _written(call, before), writer().heard)
+            after = args.get("content", "")
+            if call["name"] == "edit_file":
+                everywhere = bool(call["args"].get("replace_all"))
+                edited = replace_text(before, args.get("old_string", ""), args.get("new_string", ""), everywhere)
+                after = before if isinstance(edited, str) else edited[0]
+            problem = guard_refusal(path, before, after, writer().heard)
         return ToolMessage(problem, name=call["name"], tool_call_id=call["id"], status="error") if problem else None
 
     def _handed_back(self, request: Any, result: Any) -> Any:
@@ -188,8 +195,13 @@ class GuardMiddleware(guarding.GuardMiddleware):
         update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
         if not (files := update.get(keys.FILES)):
             return result
-        held = request.state.get(keys.FILES) or {}
-        problems = {p: why for p in files if (why := self._problem(p, held.get(p), files[p]))}
+        held, problems = request.state.get(keys.FILES) or {}, dict[str, str]()
+        for path, after in files.items():
+            before = held.get(path)
+            if after is not None and after != before and self._guard.is_guarded(path):
+                old = file_data_to_string(before) if before else ""
+                if why := guard_refusal(path, old, file_data_to_string(after), writer().heard):
+                    problems[path] = why
         if not problems:
             return result
         said = [
@@ -199,15 +211,9 @@ class GuardMiddleware(guarding.GuardMiddleware):
         kept = {path: data for path, data in files.items() if path not in problems}
         return replace(result, update={**update, keys.FILES: kept, keys.MESSAGES: said})
 
-    def _problem(self, path: str, before: Any, after: Any) -> str | None:
-        if after is None or after == before or not self._guard.is_guarded(path):
-            return None
-        old = file_data_to_string(before) if before else ""
-        return guard_refusal(path, old, file_data_to_string(after), writer().heard)
-
 
 class _Paths:
-    """What the guard needs to know of a program that holds nothing else back: which paths are guarded."""
+    """What the guard needs to know of a program that holds nothing else back."""
 
     runs = None
 
@@ -221,23 +227,4 @@ class _Paths:
         return plain in self._files or plain.startswith(self._folders)
 
     def drain(self) -> list[str]:
-        """No line for the user: what is refused is said to the model."""
         return []
-
-
-def _path(args: Mapping[str, Any]) -> str | None:
-    """The path that a call names, as the file tools understand it; None where they refuse it."""
-    try:
-        return validate_path(str(args.get("file_path", "")))
-    except ValueError:
-        return None
-
-
-def _written(call: Mapping[str, Any], before: str) -> str:
-    """The text that a call would make the file's."""
-    args = {name: str(value) for name, value in call["args"].items()}
-    if call["name"] == "write_file":
-        return args.get("content", "")
-    everywhere = bool(call["args"].get("replace_all"))
-    edited = replace_text(before, args.get("old_string", ""), args.get("new_string", ""), everywhere)
-    return before if isinstance(edited, str) else edited[0]

@@ -19,7 +19,7 @@ from deepnb.backends.writer import guard_refusal, writer
 from deepnb.context import history
 from deepnb.context.estimate import approximate
 from deepnb.engine import keys
-from deepnb.engine.coroutines import synchronous_backend
+from deepnb.engine.coroutines import SynchronousBackend
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
@@ -78,7 +78,8 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         """
         for path in sources:
             check_path(path)
-        super().__init__(synchronous_backend(backend or StateBackend()), sources, budget, approximate, _today)
+        files: Any = SynchronousBackend(backend or StateBackend())
+        super().__init__(files, sources, budget, approximate, lambda: now()[:10])
         self._refresh = refresh
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -96,8 +97,9 @@ class MemoryMiddleware(middleware.DeltaMemoryMiddleware):
         return list(dict.fromkeys((*self.sources, *note_paths(state.get(keys.DAY) or self._today()))))
 
 
-def _today() -> str:
-    return datetime.now().date().isoformat()
+def now() -> str:
+    """Return the time as an ISO timestamp in this program's time zone."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 # -- compaction: what goes is kept word for word in a file, and a summary takes its place
@@ -138,24 +140,19 @@ class CompactionMiddleware(SummarizationMiddleware):
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
         check_sizes(own.rule.note)
-        backend = synchronous_backend(backend or StateBackend())
+        files: Any = SynchronousBackend(backend or StateBackend())
         super().__init__(
-            own.model,
-            backend=backend,
-            rule=own.rule,
-            learn=own.learn,
-            measure=own.meter.budget,
-            is_cut=own.meter.is_cut,
-            count=own.meter.count,
-            clock=lambda: datetime.now().astimezone().isoformat(timespec="seconds"),
+            own,
+            backend=files,
+            clock=now,
             addition=history.addition,
-            flush=Flusher(_Notes(backend)) if flush else None,
+            flush=Flusher(_Notes(files)) if flush else None,
             heard=heard,
             rebased=_with_updates,
         )
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return super()._budget(messages, _whole(request, self._count))
+        return super()._budget(messages, _whole(request, self._own.meter.count))
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
         return ContextOverflowError(self._why_too_long(request, failure))
@@ -193,7 +190,6 @@ class _Notes:
         self.download_files: Callable[[list[str]], list[Any]] = backend.download_files
 
     def append(self, path: str, text: str) -> str | None:
-        """Add to the end of a note; gives why it was not added."""
         return guard_refusal(path, "", text, writer().heard) or append_text(self._backend, path, f"{text}\n")
 
 
@@ -221,4 +217,4 @@ class SkillsMiddleware(Base):
         """
         for source in sources:
             check_path(source.rstrip("/"))
-        super().__init__(synchronous_backend(backend or StateBackend()), tuple(sources))  # type: ignore[call-arg]
+        super().__init__(SynchronousBackend(backend or StateBackend()), tuple(sources))  # type: ignore[call-arg]

@@ -9,8 +9,7 @@ from deepnb.gate import add_own
 from deepnb.values.errors import InvalidError, NotFoundError
 
 OFFLINE = "offline"
-OFFLINE_WINDOW = 8_000
-"""The window of the teaching model, in tokens."""
+OFFLINE_WINDOW = 8_000  # the window of the teaching model, in tokens
 
 
 @dataclass(frozen=True)
@@ -19,12 +18,9 @@ class Provider:
 
     package: str
     key: str | None
-    example: str = ""
-    """A model of it, to complete and to show as an example."""
-    caches: bool | None = None
-    """Whether it caches prompts; None where that is not known."""
-    typed: bool = True
-    """Whether its models take a key that was typed in."""
+    example: str = ""  # a model of it, to complete and to show as an example
+    caches: bool | None = None  # whether it caches prompts; None where that is not known
+    typed: bool = True  # whether its models take a key that was typed in
 
     @property
     def module(self) -> str:

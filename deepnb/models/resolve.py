@@ -66,9 +66,9 @@ def is_tape(model: BaseChatModel) -> bool:
     return model._llm_type == "deepnb-tape"
 
 
-def counts_as_teaching(model: BaseChatModel) -> bool:
+def counts_as_teaching(model: Any) -> bool:
     """Return whether tokens are counted with the tokenizer of the teaching model: for that itself, and for a tape of it."""
-    return is_teaching(model) or (is_tape(model) and getattr(model, "counts", "") == "teaching")
+    return is_teaching(model) or bool(is_tape(model) and model.taped.counts == "teaching")
 
 
 def label_of(model: BaseChatModel) -> str:

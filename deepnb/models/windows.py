@@ -16,12 +16,10 @@ from deepnb.models.keys import window_of
 
 T = TypeVar("T")
 
-OLLAMA_PATIENCE = 0.3
-"""Seconds that all questions together may take."""
+OLLAMA_PATIENCE = 0.3  # seconds that all questions together may take
 _LOOPBACK = ("localhost", "127.0.0.1", "::1", "", "0.0.0.0")
 """Names of this machine; the last is what a server is told to listen at."""
-_MOST = 2_000_000
-"""Bytes of an answer that are read."""
+_MOST = 2_000_000  # bytes of an answer that are read
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,20 @@ class OllamaModel:
     name: str
     sees: bool | None = None
     tools: bool | None = None
-    window: int | None = None
-    """Tokens that it was loaded with, else those that it can have."""
+    window: int | None = None  # tokens that it was loaded with, else those that it can have
 
 
 def ollama_models() -> tuple[OllamaModel, ...] | None:
     """Return the models of the server; None where none answers in time. What it says later is not waited for."""
-    if (address := _address()) is None:
+    given = os.environ.get("OLLAMA_HOST", "").strip()
+    try:
+        parts = urlsplit(given if "://" in given else f"//{given}")
+        host, port = parts.hostname or "", parts.port or 11434
+    except ValueError:
         return None
+    if host not in _LOOPBACK:  # another machine is not asked
+        return None
+    address = ("::1" if host == "::1" else "127.0.0.1", port)
     return in_time(partial(_ask_ollama, address, monotonic() + OLLAMA_PATIENCE), OLLAMA_PATIENCE, None)
 
 
@@ -88,24 +92,11 @@ def _answer(address: tuple[str, int], until: float, path: str, body: Mapping[str
         return json.loads(response.read(_MOST))
 
 
-def _address() -> tuple[str, int] | None:
-    """Return where Ollama listens on this machine; None where `OLLAMA_HOST` names another one, which is not asked."""
-    given = os.environ.get("OLLAMA_HOST", "").strip()
-    try:
-        parts = urlsplit(given if "://" in given else f"//{given}")
-        host, port = parts.hostname or "", parts.port or 11434
-    except ValueError:
-        return None
-    return ("::1" if host == "::1" else "127.0.0.1", port) if host in _LOOPBACK else None
-
-
 # -- How many tokens a model on a server takes: what the server tells, what its refusals tell, a guess until then
 # It is kept with the model, by address and name, for all sessions of this process.
 
-SMALL = 8_192
-"""Tokens of a window that nobody told, of a model on this machine or beside it."""
-PATIENCE = 1.0
-"""Seconds that all questions to one server together may take."""
+SMALL = 8_192  # tokens of a window that nobody told, of a model on this machine or beside it
+PATIENCE = 1.0  # seconds that all questions to one server together may take
 _FIELDS = (
     ("meta", "n_ctx"),  # llama.cpp, /v1/models
     ("default_generation_settings", "n_ctx"),  # llama.cpp, /props
@@ -133,20 +124,15 @@ class Window:
     known: bool = True
 
 
-_windows: Mapping[Key, Window] = {}
-"""Never changed in place."""
-_answered: set[Key] = set()
-"""Models whose server was asked and answered, whatever it said."""
-_longest: dict[Key, int] = {}
-"""The longest context of models of Ollama."""
-_unanswered: dict[Key, Any] = {}
-"""Models whose server did not answer: it is asked again."""
-_unnamed: list[Any] = []
-"""Models that go by their id, which stays theirs while they are held here."""
+_windows: Mapping[Key, Window] = {}  # never changed in place
+_answered: set[Key] = set()  # models whose server was asked and answered, whatever it said
+_longest: dict[Key, int] = {}  # the longest context of models of Ollama
+_unanswered: dict[Key, Any] = {}  # models whose server did not answer: it is asked again
+_unnamed: list[Any] = []  # models that go by their id, which stays theirs while they are held here
 
 
 def known_windows() -> Mapping[Key, Window]:
-    """Return all that is known just now: another object as soon as there is more."""
+    """Return all that is known: another object as soon as there is more."""
     return _windows
 
 
@@ -288,9 +274,8 @@ def _tokens(row: Any) -> int | None:
     if row.get("state") == "not-loaded":
         return None
 
-    def inner(at: Any, field: str) -> Any:
-        return at.get(field) if isinstance(at, Mapping) else None
-
     start: Any = row
-    found = (reduce(inner, path, start) for path in _FIELDS)
+    found = (
+        reduce(lambda at, field: at.get(field) if isinstance(at, Mapping) else None, path, start) for path in _FIELDS
+    )
     return min((tokens for tokens in found if type(tokens) is int and tokens > 0), default=None)

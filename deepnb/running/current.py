@@ -16,7 +16,7 @@ from deepnb.running.thread import Thread
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.errors import BusyError, DeepnbError
 from deepnb.values.fingerprint import fingerprint
-from deepnb.values.lazy import Memo, nothing
+from deepnb.values.lazy import nothing
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options, own_tools
 from deepnb.workshop.kernel import Kernel, PlainKernel
@@ -28,20 +28,16 @@ if TYPE_CHECKING:
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
 
-_OF_NONE = frozenset[str]().__contains__
-"""Says of no path that it is the session's."""
 _BY = " by the code "
 
 
 def granted_tool(mark: str) -> str:
-    """Return the name of the tool that a thread allows by such a `Current.grant`."""
+    """Return the name of the tool that a `Current.grant` allows."""
     return mark.partition(_BY)[0]
 
 
 class _Holding(threading.local):
-    depth = 0
-    """How many blocks of `hold` this thread is in."""
-    changed = False
+    depth, changed = 0, False
 
 
 class Current:
@@ -56,17 +52,13 @@ class Current:
         self.turn: Turn | None = None
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None
-        """The turn that ended last, in whichever thread."""
         self.clock = clock or (lambda: datetime.now().astimezone())
-        """The time, as an aware datetime in the user's time zone."""
         self.shell: Kernel | None = None
-        """The kernel of the shell that the session is in."""
         self.code_ran: Callable[[Names], None] = nothing
         """Keeps what code did to the names of the namespace, for undo."""
         self.live: Callable[[Event], None] = nothing
         """Shows an output of code while it runs; the reader of the turn is given it later."""
         self.recording: Recording | None = None
-        """The tape that is being recorded, or was last."""
         self.wake: Callable[[], None] = nothing
         """Has `catch_up` called in the session's own thread soon; called in whichever thread."""
         self.save: Callable[[], None] = nothing
@@ -81,7 +73,6 @@ class Current:
         self._holding = _Holding()
 
     def now(self) -> str:
-        """Return the time as an ISO timestamp."""
         return self.clock().isoformat(timespec="seconds")
 
     def stamp(self) -> dict[str, Any]:
@@ -90,22 +81,16 @@ class Current:
             return {"at": self.now(), "thread": turn.thread, "turn": turn.number, "cell": turn.cell}
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
 
-    # -- the code of the agent
-
     @property
     def kernel(self) -> Kernel | None:
         """What runs code of the agent: the shell's, or a plain one over a namespace that is a dict."""
         namespace = self.options.namespace
         return self.shell or (PlainKernel(namespace) if isinstance(namespace, dict) else None)
 
-    # -- the turn that plays
-
     def play(self, thread: Thread, turn: Turn) -> None:
-        """A turn begins."""
         self._playing, self.turn = thread, turn
 
     def stop(self) -> None:
-        """No turn plays any more."""
         self._playing = self.turn = None
 
     def plays(self, thread: Thread) -> bool:
@@ -114,11 +99,9 @@ class Current:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no turn is running."""
         return self.turn is None
 
     def close(self) -> None:
-        """No turn can be begun any more."""
         self._closed = True
         self._watchers.clear()
 
@@ -134,14 +117,11 @@ class Current:
             raise BusyError("a turn is running", "interrupt it, or wait until it ends")
         self.catch_up()
 
-    # -- turns in the background
-
     def begin_background(self) -> None:
         """The code of this context is part of a background turn from now on, and can't change the session."""
         _BACKGROUND.set(self)
 
     def later(self, act: Callable[[], None]) -> None:
-        """Have something done in the session's own thread, while no turn is running; called in whichever thread."""
         self._later.append(act)
         self.wake()
 
@@ -153,8 +133,6 @@ class Current:
             except IndexError:
                 return
             act()
-
-    # -- the thread that is meant
 
     @property
     def agent_thread(self) -> Thread:
@@ -188,8 +166,6 @@ class Current:
         given = [tool for called, tool in own_tools(self.options, self.options.subagents) if called == name]
         return f"{name}{_BY}{fingerprint(given)}" if given else name
 
-    # -- who watches
-
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after every change; return a function that ends it."""
         self._watchers.append(watcher)
@@ -209,7 +185,6 @@ class Current:
                 self.tell()
 
     def tell(self) -> None:
-        """Something has changed."""
         if self._holding.depth:
             self._holding.changed = True
             return
@@ -223,11 +198,8 @@ class Current:
 
 
 class Paths:
-    """The rules that decide about paths, as the options in force say them."""
-
     def __init__(self, current: Current) -> None:
         self._current = current
-        self._shared = Memo(_shared)
 
     def is_guarded(self, path: str) -> bool:
         """Return whether the guard stands before a file: memory, notes, skills and subagents."""
@@ -235,36 +207,25 @@ class Paths:
         names, folders = guarded_paths(options.memory, options.skills)
         return path in names or path.startswith(folders)
 
-    def is_remembered(self, path: str) -> bool:
-        """Whether a file stands behind the guard, or is one of deepnb's own, such as the journal."""
-        return path.startswith("/.deepnb/") or self.is_guarded(path)
-
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
-        return self.shared()(path)
-
-    def shared(self) -> Callable[[str], bool]:
-        """`is_shared` as the options say it now: the same function until they say otherwise."""
         options = self._current.options
         if options.graph:  # none is
-            return _OF_NONE
-        return self._shared(options.memory, options.skills)
+            return False
+        names, folders = guarded_paths(options.memory, options.skills)
+        return path in names or path.startswith((*folders, "/.deepnb/"))
 
     @property
     def is_apart(self) -> bool:
         """Whether each thread has all of its files for itself: those of somebody else's graph, in its state."""
-        graph = self._current.options.graph
-        return graph is not None and graph.in_state
+        return bool((graph := self._current.options.graph) and graph.in_state)
 
     @property
     def is_served(self) -> bool:
-        """Whether the agent is on a server."""
-        graph = self._current.options.graph
-        return graph is not None and graph.is_served
+        return bool((graph := self._current.options.graph) and graph.is_served)
 
     @property
     def is_attached(self) -> bool:
-        """Whether the files are those of somebody else's graph."""
         return self._current.options.graph is not None
 
     def refusal(self, path: str) -> str:
@@ -273,9 +234,3 @@ class Paths:
         if options.graph is None:
             return ""
         return options.graph.refusal(path, options.memory, options.skills, self.is_guarded(path))
-
-
-def _shared(memory: tuple[str, ...], skills: tuple[str, ...]) -> Callable[[str], bool]:
-    names, folders = guarded_paths(memory, skills)
-    own = (*folders, "/.deepnb/")
-    return lambda path: path in names or path.startswith(own)

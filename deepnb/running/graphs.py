@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -24,16 +24,8 @@ KEPT = 4
 """A few, since one turn may use another model and the next the session's own again."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Made:
-    options: Options
-    others: tuple[Any, ...]
-    """What else the graph depends on."""
-    built: Built
-
-    def fits(self, options: Options, others: tuple[Any, ...]) -> bool:
-        alike = self.options is options or same(self.options, options)
-        return alike and len(self.others) == len(others) and all(map(is_, self.others, others))
+_Made = tuple[Options, tuple[Any, ...], "Built"]
+"""The options of a graph, what else it depends on, and the graph."""
 
 
 class Graphs:
@@ -51,7 +43,6 @@ class Graphs:
 
     @cached_property
     def checkpointer(self) -> Any:
-        """The one that was given; without one, threads are kept in memory."""
         if (given := self._current.options.checkpointer) is not None:
             return given
         from langgraph.checkpoint.memory import InMemorySaver
@@ -59,26 +50,22 @@ class Graphs:
         return InMemorySaver()
 
     def keep_in(self, checkpointer: Any, sign: Callable[[Any], str]) -> None:
-        """Checkpoint threads there from now on."""
         self.checkpointer, self.sign, self._made = checkpointer, sign, []
         self.__dict__.pop("restorer", None)
 
     @cached_property
     def restorer(self) -> Restorer:
-        """Gives the states of threads what was taken out of them."""
         from deepnb.engine.state_backend import Restorer
 
         return Restorer(self.checkpointer)
 
     @property
     def recording(self) -> Recording | None:
-        """The tape that calls of its models are recorded to."""
         recording = self._current.recording
         return recording if recording is not None and recording.active else None
 
     @property
     def built(self) -> Built:
-        """The graph for the options in force."""
         return self.of(self._current.options)
 
     def begin(self, agents: tuple[Subagent, ...]) -> None:
@@ -92,22 +79,11 @@ class Graphs:
         agents = self._agents if options.enable_subagents else ()
         others = self._others(options, agents)
         for one in reversed(self._made):
-            if one.fits(options, others):
-                if one.options is not options:
-                    self._made = [*(m for m in self._made if m is not one), _Made(options, others, one.built)]
-                return one.built
-        built = self._make(options, agents)  # which may learn of a window
-        self._made = [*self._made[1 - KEPT :], _Made(options, self._others(options, agents), built)]
-        return built
-
-    def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
-        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
-            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
-            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
-            self._looked_up = (options, tuple(held))
-        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])
-
-    def _make(self, options: Options, agents: tuple[Subagent, ...]) -> Built:
+            alike = one[0] is options or same(one[0], options)
+            if alike and len(one[1]) == len(others) and all(map(is_, one[1], others)):
+                if one[0] is not options:
+                    self._made = [*(m for m in self._made if m is not one), (options, others, one[2])]
+                return one[2]
         from deepnb.persistence.savers import RedactedSaver
         from deepnb.wiring.build import build
         from deepnb.wiring.layers import Host
@@ -128,5 +104,14 @@ class Graphs:
             policy=lambda: current.policy,
             desk=current,
         )
+        # which may learn of a window
         built: Built = build(options, host, agents) if options.graph is None else options.graph.make(options, host)
+        self._made = [*self._made[1 - KEPT :], (options, self._others(options, agents), built)]
         return built
+
+    def _others(self, options: Options, agents: tuple[Subagent, ...]) -> tuple[Any, ...]:
+        if self._looked_up[0] is not options:  # the name of a model may be that of a variable
+            names = (options.model, *(agent.model for agent in (*options.subagents, *self._agents)))
+            held = (options.namespace.get(name) if isinstance(name, str) else None for name in names)
+            self._looked_up = (options, tuple(held))
+        return (agents, self._home.backend, self.recording, known_windows(), *kept_keys(), *self._looked_up[1])

@@ -15,7 +15,6 @@ from deepnb.values.turn import Snapshot
 if TYPE_CHECKING:
     from deepnb.backends.guarded import GuardedBackend
     from deepnb.backends.mounts import Given
-    from deepnb.engine.state_backend import ThreadFiles
     from deepnb.persistence.database import Database
     from deepnb.running.storage import Place, Storage
 
@@ -25,10 +24,9 @@ class Home:
 
     def __init__(self, current: Current) -> None:
         self.paths = Paths(current)
-        self.thread_files: ThreadFiles | None = None
+        self.thread_files: Any = None
         """How the state of the thread that is meant is read and written while no run is going on."""
         self.database: Database | None = None
-        """The database that memory is in from now on."""
         self.found: Callable[[str], Mapping[str, Any]] = lambda name: {}
         """Returns the memory that threads of a checkpointer have in their states: path -> FileData."""
         self.place: Callable[[str], Place | None] = self._place
@@ -40,13 +38,11 @@ class Home:
         self._file_texts = Memo(self._texts_in)
 
     def close(self) -> None:
-        """Close the indexes over memory."""
         for storage in self._storages.values():
             storage.search.close()
 
     @property
     def storage(self) -> Storage:
-        """Where the files of the thread that is meant are, and what is mounted into them."""
         return self.of(self._current.files_thread.home)
 
     @property
@@ -60,7 +56,6 @@ class Home:
             from deepnb.backends.mounts import given_backend
             from deepnb.running.storage import Storage
 
-            assert self.thread_files is not None  # the workspace has tied it
             base: Given | Storage
             if name and not self.paths.is_apart:
                 base = self.of("")
@@ -78,16 +73,9 @@ class Home:
         return self._storages[name]
 
     def _place(self, name: str) -> Place:
-        from deepnb.running import storage
+        from deepnb.running.storage import place_of
 
-        options = self._current.options
-        if self.database is not None:
-            return storage.place_in_database(self.database, options.assistant_id, name)
-        if options.checkpointer is not None:
-            return storage.place_in_checkpointer(options.checkpointer, name)
-        return storage.place_in_memory()
-
-    # -- in common with another session
+        return place_of(self._current.options, self.database, name)
 
     def share(self, other: Home) -> None:
         """Have the memory of another session, and what it has mounted."""
@@ -101,10 +89,9 @@ class Home:
         self._read_only = True
         self.of("").mount_as(other.of(""), read_only=True)
         if other.of(name).home is not None:
-            self.of(name).live_in(place_in_memory(other.files(name)))
+            self.of(name).keep_at(place_in_memory(other.files(name)))
 
     def files(self, name: str) -> dict[str, Any]:
-        """Return the files of a memory as they are now: path -> FileData."""
         from deepagents.backends.utils import create_file_data
 
         if (home := self.of(name).home) is None:
@@ -117,8 +104,6 @@ class Home:
             for r in home.backend.download_files(found)
             if r.content is not None
         }
-
-    # -- kept elsewhere
 
     def keep_in_database(self, database: Database) -> None:
         """Keep all memory in the store of a database from now on, but for what a directory has."""
@@ -136,7 +121,7 @@ class Home:
 
     def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
         """Make a thread's memory what it was in a state; return what undoes it, None if memory is in the state itself."""
-        storage, is_shared = self.of(thread.home), self.paths.shared()
+        storage, is_shared = self.of(thread.home), self.paths.is_shared
         if storage.in_state:
             return None
         with self._current.on(thread):
@@ -150,19 +135,13 @@ class Home:
 
         return undo
 
-    # -- sources and paths
-
     @property
     def sources(self) -> Sources:
-        """The files of the disk that are joined in as memory, where the thread's files are that are meant."""
         storage = self._storages.get(self._current.files_thread.home)
         return storage.sources if storage else ()
 
     def join(self, sources: Sources) -> tuple[str, ...]:
-        """Have memory read from these, in the place of those joined in before; return all paths of memory files then.
-
-        A path that is joined in where threads have another memory stays one.
-        """
+        """Have memory read from these in the place of those before; return all paths of memory files then."""
         others = {p for one in self._storages.values() if one is not self.storage for p in paths(one.sources)}
         gone = set(paths(self.sources)) - set(paths(sources)) - others
         self.storage.join(sources)
@@ -170,10 +149,7 @@ class Home:
         return tuple(dict.fromkeys((*kept, *paths(sources))))
 
     def texts(self, thread: Thread) -> tuple[Mapping[str, str], Mapping[str, int]]:
-        """Return (path -> text, path -> bytes of what is not text) of a thread's memory, without what is kept from it.
-
-        Empty if memory is in the thread's state.
-        """
+        """Return (path -> text, path -> bytes of other files) of a thread's memory, where it is not in its state."""
         options = self._current.options
         given = options.backend is not None or options.checkpointer is not None or options.graph is not None
         if thread.home not in self._storages and not given and self.database is None and self.place == self._place:
@@ -182,7 +158,7 @@ class Home:
         home, may_read = storage.home, thread.scope.may_read
         if storage.in_state:
             return {}, {}
-        if home is not None and home.files is not None and not storage.is_spread:
+        if home is not None and home.files is not None and not storage.mounts and storage.given.root is None:
             return self._file_texts(home.files.read(), thread.scope)
         with self._current.on(thread):
             if home is None or home.directory is not None:
@@ -216,7 +192,6 @@ class Home:
         return {r.path: r.content.decode("utf-8", "replace") for r in found if r.content is not None}
 
     def memory_paths(self) -> tuple[str, ...]:
-        """Return the memory files and notes that exist."""
         backend = self.backend
         named = list(dict.fromkeys((*self._current.options.memory, *ALWAYS, LONG_TERM)))
         there = [r.path for r in backend.download_files(named) if r.content is not None]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from deepnb.gate import redact
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
-from deepnb.persistence.records import Records, ThreadRow, TranscriptLines, signer
+from deepnb.persistence.records import Records, ThreadRow, signer
 from deepnb.persistence.savers import readable
 from deepnb.running.current import Current, Paths
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
@@ -25,61 +25,21 @@ from deepnb.values.errors import BusyError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import CodeOutput, ToolEnded, Turn, Usage
 
-# -- what a session has back from its file or database, as it is told to the user
+_SHOWN = 12
+
+_LINES = 5
 
 
 @dataclass(frozen=True)
 class Restored:
     """What a database gave back to a session."""
 
-    threads: int = 0
-    thread: str = ""
-    """The current one."""
-    turns: int = 0
-    """Of the current thread."""
-    files: int = 0
+    where: str
+    lines: tuple[str, ...]
+    """What is said of it: what is back, and what is gone with the kernel."""
     asked: int = 0
-    """Calls of it that need approval."""
-    unfinished: tuple[str, ...] = ()
-    """What else it needs to go on, and what the other threads need whose turn was not finished: a line each."""
     names: tuple[str, ...] = ()
     """Variables that the agent's code made in earlier turns, and that this kernel does not have."""
-    model: str = ""
-    """The model of then as `%agent use` takes it, where this session has another."""
-    where: str = ""
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What is said of it: what is back, and what is gone with the kernel."""
-        if not self.threads:
-            return (f"this session is kept in {self.where}",)
-        parts = [_counted(self.threads, "thread"), f"{_counted(self.turns, 'turn')} in thread {self.thread}"]
-        parts += [_counted(self.files, "file")] if self.files else []
-        parts += (
-            [f"{_counted(self.asked, 'call')} that {'needs' if self.asked == 1 else 'need'} your approval"]
-            if self.asked
-            else []
-        )
-        lines = [f"back from {self.where}: {', '.join(parts)}", *self.unfinished[:_LINES]]
-        if (more := len(self.unfinished) - _LINES) > 0:
-            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
-        if self.names:
-            gone = f"{', '.join(self.names[:_SHOWN])}{' and more' if len(self.names) > _SHOWN else ''}"
-            one = len(self.names) == 1
-            made = f"the variable{'' if one else 's'} {gone} of earlier turns"
-            lines.append(
-                f"gone with the kernel: {made}; run the cell{'' if one else 's'} that made {'it' if one else 'them'}"
-            )
-        if self.model:
-            lines.append(f"the model was {self.model.partition(' ')[0]}: %agent use {self.model}")
-        return tuple(lines)
-
-
-_SHOWN = 12
-"""Names of variables in a line."""
-
-_LINES = 5
-"""Lines of what is unfinished."""
 
 
 def _counted(number: int, what: str) -> str:
@@ -102,13 +62,9 @@ class Persistence:
         self._current = current
         self._turns = KeptTurns(self.records, paths)
         self._rows: dict[str, ThreadRow] = {}
-        """As they were last read or written."""
         self._claims: dict[str, tuple[int, Callable[[], None]]] = {}
         """Thread -> how often it is claimed here, and what gives it free."""
         self._begun: set[str] = set()
-        """Threads in which a turn plays here."""
-
-    # -- who plays where
 
     @contextmanager
     def claimed(self, thread: str) -> Iterator[None]:
@@ -172,7 +128,6 @@ class Persistence:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """All rows of the block are there afterwards, or none."""
         try:
             with self.database.transaction():
                 yield
@@ -225,15 +180,6 @@ class Persistence:
             return None
         return json.loads(kept)
 
-    @property
-    def thread(self) -> str | None:
-        """The thread that was current."""
-        return self.records.fact("thread")
-
-    def names(self) -> tuple[str, ...]:
-        """Return the threads that are kept, in the order they were made."""
-        return tuple(self.records.threads())
-
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return how a thread was made, as its checkpoints tell it; None for one that is not kept."""
         if (row := self.records.thread(name)) is None:
@@ -245,22 +191,16 @@ class Persistence:
         """Within the block a thread is read, which has what was kept of it beside its state and its turns."""
         with readable(f"thread {thread.name} in {self.database.where}", (Exception,)):
             if (row := self.records.thread(thread.name)) is not None:
-                self._open(thread, row)
+                rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
+                trusted = row.facts.get("signature") == self.sign([thread.name, rights])
+                facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
+                for name, value in Reader(self.records.get).value(facts).items():
+                    setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
+                self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
             yield
 
-    def _open(self, thread: Thread, row: ThreadRow) -> None:
-        rights = {k: v for k, v in row.facts.items() if k in _RIGHTS}
-        trusted = row.facts.get("signature") == self.sign([thread.name, rights])
-        facts = {k: v for k, v in row.facts.items() if k in _FACTS and (trusted or k not in _RIGHTS)}
-        for name, value in Reader(self.records.get).value(facts).items():
-            setattr(thread, name, frozenset(value) if name in ("granted", "offered") else value)
-        self._rows[thread.name] = ThreadRow(thread.name, row.head, self._facts(thread))
-
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
-        """Return the turns of a thread whose state was just read; one that was cut by the end of its kernel is told by its messages.
-
-        None for a thread that another program made.
-        """
+        """Return the turns of a thread that was just read, a cut one as its messages tell; None for another program's."""
         row = self.records.thread(thread.name)
         if row is None:
             source, _, number = (thread.parent or "").rpartition("@")  # of a fork whose kernel ended as it made it
@@ -277,7 +217,7 @@ class Persistence:
         last = turns[-1] if turns and turns[-1].number == begun["number"] else None
         base = last
         if base is None:
-            before = replace(self._turns.snapshot(begun["before"], thread.snapshot.messages, files_at), next=())
+            before = replace(self._turns.states(thread.snapshot.messages, files_at)(begun["before"]), next=())
             facts = {name: begun[name] for name in ("model", "started", "cell")}
             number, prompt = begun["number"], begun["prompt"]
             base = Turn(number, thread.name, prompt, "", (), before, before, Usage(), None, **facts)
@@ -290,19 +230,39 @@ class Persistence:
         """Return the threads whose last turn waits for the user, or had not ended when its kernel did."""
         return tuple(name for name in self.records.unfinished() if not self.is_busy(name))
 
+    @property
+    def here(self) -> Restored:
+        """Where the session is kept, of which nothing had to be read."""
+        return Restored(self.database.where, (f"this session is kept in {self.database.where}",))
+
     def restored(self, thread: Thread, others: Iterable[Thread], namespace: Mapping[str, Any]) -> Restored:
         """Return what is back in a kernel with these variables; `others` are the threads that are `unfinished`."""
-        outputs = (e for turn in thread.turns for e in turn.events if isinstance(e, CodeOutput))
-        lines = (part for e in outputs if e.kind == "variables" for part in _NAMES.findall(e.text))
-        made = dict.fromkeys(name.strip() for line in lines for name in line.split(","))
-        gone = tuple(name for name in made if name.isidentifier() and name not in namespace)
-        count, files = len(self.records.threads()), len(thread.snapshot.files) + len(thread.snapshot.binary)
+        count, where = len(self.records.threads()), self.database.where
+        if not count:
+            return self.here
         left = [call for call in thread.asked if call.key not in thread.decided]
-        here = [] if left else [self._need(thread)]
-        needs = (*here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others))
-        facts: dict[str, Any] = {"asked": len(left), "unfinished": tuple(filter(None, needs)), "names": gone}
-        facts["model"] = "" if (used := self._session.get("model", "")) == self._model else used
-        return Restored(count, thread.name, len(thread.turns), files, where=self.database.where, **facts)
+        parts = [_counted(count, "thread"), f"{_counted(len(thread.turns), 'turn')} in thread {thread.name}"]
+        if files := len(thread.snapshot.files) + len(thread.snapshot.binary):
+            parts.append(_counted(files, "file"))
+        if left:
+            parts.append(f"{_counted(len(left), 'call')} that {'needs' if len(left) == 1 else 'need'} your approval")
+        here = "" if left else self._need(thread)
+        needs = [here, *(self._need(other, f"%agent switch {other.name}, then ") for other in others)]
+        unfinished = [line for line in needs if line]
+        lines = [f"back from {where}: {', '.join(parts)}", *unfinished[:_LINES]]
+        if (more := len(unfinished) - _LINES) > 0:
+            lines.append(f"{_counted(more, 'more thread')} with an unfinished turn: %agent threads lists all threads")
+        outputs = (e for turn in thread.turns for e in turn.events if isinstance(e, CodeOutput))
+        said = (part for e in outputs if e.kind == "variables" for part in _NAMES.findall(e.text))
+        made = dict.fromkeys(name.strip() for line in said for name in line.split(","))
+        if gone := tuple(name for name in made if name.isidentifier() and name not in namespace):
+            shown = f"{', '.join(gone[:_SHOWN])}{' and more' if len(gone) > _SHOWN else ''}"
+            s, it = ("", "it") if len(gone) == 1 else ("s", "them")
+            made_by = f"run the cell{s} that made {it}"
+            lines.append(f"gone with the kernel: the variable{s} {shown} of earlier turns; {made_by}")
+        if (model := self._session.get("model", "")) and model != self._model:
+            lines.append(f"the model was {model.partition(' ')[0]}: %agent use {model}")
+        return Restored(where, tuple(lines), len(left), gone)
 
     def _need(self, thread: Thread, first: str = "") -> str:
         """Return what a thread needs to go on, and what to type, after `first`; empty where its last turn has ended."""
@@ -315,17 +275,12 @@ class Persistence:
             return ""
         return f"{where}its kernel ended before {excerpt(row.begun['prompt'])!r} was sent: {first}send it again"
 
-    # -- forgetting
-
     def count(self, words: str, is_memory: Callable[[str], bool]) -> int:
         """Return how many records of earlier states hold some words, beside the messages of conversations."""
         return Erasure(self.database, words, is_memory).count()
 
     def erase(self, words: str, is_memory: Callable[[str], bool]) -> str:
-        """Take the words out of these; return one line on where they may be still, empty for nowhere.
-
-        What was read before is to be read anew.
-        """
+        """Take the words out of these, of which nothing is known then; return one line on where they may be still."""
         try:
             Erasure(self.database, words, is_memory).erase()
         finally:
@@ -333,12 +288,7 @@ class Persistence:
             self._turns.forget()
         return self.database.vacuum()
 
-    def lines(self, thread: str) -> TranscriptLines:
-        """Return where the transcript of a thread is kept."""
-        return TranscriptLines(self.database, thread)
-
     def close(self) -> None:
-        """Give free what is claimed, and close the database."""
         for _, release in self._claims.values():
             release()
         self._claims.clear()
@@ -351,29 +301,23 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
     asked = {call.id for call in thread.asked if call.key not in decided}
     new = told(messages[len(base.after.messages) :], asked)
     stopped = thread.unfinished and not thread.asked
+    since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
+    approved = since[:before] if thread.unfinished and not thread.unsigned else ()
+    calls = [call for message in approved for call in getattr(message, "tool_calls", ())]
+    cut = [  # those whose result is missing may have been run
+        ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
+        for call, result in zip(calls, call_results(since), strict=False)
+        if result is None and call["id"] not in asked
+    ]
     return replace(
         base,
         text=new["text"] or base.text,
-        events=(*base.events, *new["events"], *_cut_tools(thread, base, messages, asked)),
+        events=(*base.events, *new["events"], *cut),
         after=thread.snapshot,
         usage=base.usage + new["usage"],
         asked=thread.asked,
         interrupted=ENDED if stopped else None,
     )
-
-
-def _cut_tools(
-    thread: Thread, base: Turn, messages: Sequence[BaseMessage], asked: Collection[str]
-) -> Iterator[ToolEnded]:
-    """Yield the calls that a turn had made before, which were approved, and whose result is missing: they may have been run."""
-    if not thread.unfinished or thread.unsigned:
-        return
-    since, before = messages[len(base.before.messages) :], len(base.after.messages) - len(base.before.messages)
-    results = call_results(since)
-    for message in since[:before]:
-        for call in getattr(message, "tool_calls", ()):
-            if next(results) is None and call["id"] not in asked:
-                yield ToolEnded(call["id"] or "", call["name"], "interrupted", "cut", 0.0)
 
 
 _NAMES = re.compile(r"(?:new|changed): ([^;]+)")  # of `new: totals; changed: df, x; removed: y`

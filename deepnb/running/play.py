@@ -1,24 +1,19 @@
 """Playing one turn: the events of a run as they happen, and the record of it in the end."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
 from typing import Any
 
-from langchain_core.messages import HumanMessage
-
-from deepnb.engine.images import prompt_message
-from deepnb.engine.limits import LimitReached
+from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 from deepnb.engine.structured import Form, as_text
 from deepnb.values.approvals import PendingCall
-from deepnb.values.budget import Budget
 from deepnb.values.errors import DeepnbError, RunError
 from deepnb.values.failures import has_credential, model_failure, one_line
 from deepnb.values.files import uninterrupted
-from deepnb.values.image import PromptImage
 from deepnb.values.turn import (
-    Call,
     Event,
     ModelEnded,
     ModelStarted,
@@ -47,13 +42,11 @@ class Played:
     interrupted: str | None = None
     error: str | None = None
     asks: bool = False
-    """Whether calls need approval."""
     begun: Mapping[str, str] = field(default_factory=dict)
     """The calls of the main agent that it ran: id -> name of the tool."""
 
     @property
     def whole(self) -> bool:
-        """Whether it reached its end."""
         return self.interrupted is None and self.error is None and not self.asks
 
 
@@ -63,11 +56,7 @@ def play(
     record: Callable[[Played], Turn],
     write: Callable[[Event], None],
 ) -> Generator[Event | None, None, None]:
-    """Yield the run's events, and None where a run that does not wait has none yet; `record` is called once, however the run ends, before this ends or raises.
-
-    `write` is given the events that are not the run's own, as the run gives its own to its recorder. An
-    interrupt, or the reader going away, cancels the run.
-    """
+    """Yield the events, None where there is none yet; call `record` once in the end, `write` with those not of the run."""
     events: list[Event] = []
     cut: list[Event] = []
     interrupted = error = None
@@ -88,7 +77,7 @@ def play(
         ended = run.cancel()
         interrupted = f"interrupted {_where(e for e in run.told if getattr(e, 'status', '') != 'cut')}"
         for tool in _open_tools(run.told):
-            cut.append(cut_off(tool.id, tool.name, tool.path))
+            cut.append(ToolEnded(tool.id, tool.name, "interrupted", "cut", 0.0, tool.path))
             write(cut[-1])
         if not ended:
             interrupted += "; it is still running, and its result will be ignored"
@@ -107,11 +96,6 @@ def play(
         raise _run_error(failed, turn) from None if model_failure(failed) or has_credential(failed) else failed
 
 
-def given(prompt: str, before: Sequence[HumanMessage] = (), images: Sequence[PromptImage] = ()) -> dict[str, Any]:
-    """What a graph is given to begin a turn with: the prompt with its images, and what stands before it."""
-    return {"messages": [*before, prompt_message(prompt, images)]}
-
-
 def recorded(
     draft: Turn,
     played: Played,
@@ -120,20 +104,24 @@ def recorded(
     waiting: tuple[PendingCall, ...] = (),
     form: Any = None,
 ) -> Turn:
-    """The turn with what was played added to it: its first run, or one that resumed it.
-
-    `form` is what its answer was to be, if anything.
-    """
+    """Return the turn with what was played added to it; `form` is what its answer was to be, if anything."""
     value = (played.values or {}).get("structured_response") if form is not None and played.whole else None
     events = (*draft.events, *played.events)
     before = Usage() if any(isinstance(e, ModelEnded) for e in draft.events) else draft.usage  # of a turn that was read
+    calls = [e.call for e in events if isinstance(e, ModelStarted | ModelEnded)]
+    last = next((call for call in reversed(calls) if call.purpose == "answer" and not call.path), None)
+    said = defaultdict[int, list[str]](list)
+    for event in played.events:
+        if isinstance(event, TextDelta) and not event.path:
+            said[event.call].append(event.text)
+    text, used = "".join(said[max(said, default=0)]) or draft.text, last.usage if last else None
     return replace(
         draft,
-        text=as_text(value) if value is not None else answer(played.events) or draft.text,
+        text=text if value is None else as_text(value),
         events=events,
         after=after,
         usage=before + usage(events),
-        budget=last_budget(events),
+        budget=replace(last.budget, reported=used.input if used else None, request=last.request) if last else None,
         seconds=draft.seconds + seconds,
         interrupted=played.interrupted,
         error=played.error,
@@ -170,35 +158,12 @@ def joined(events: Iterable[Event]) -> list[Event]:
     return out
 
 
-def answer(events: Iterable[Event]) -> str:
-    """The last text the main agent said."""
-    said: dict[int, list[str]] = {}
-    for event in events:
-        if isinstance(event, TextDelta) and not event.path:
-            said.setdefault(event.call, []).append(event.text)
-    return "".join(said[max(said)]) if said else ""
-
-
 def usage(events: Iterable[Event]) -> Usage:
     """Tokens of all model calls, nested agents and summaries included."""
     return sum((e.call.spent for e in events if isinstance(e, ModelEnded)), Usage())
 
 
-def last_budget(events: Iterable[Event]) -> Budget | None:
-    """What filled the context in the main agent's last call, with the provider's own count beside it."""
-    calls: list[Call] = [
-        e.call
-        for e in events
-        if isinstance(e, ModelStarted | ModelEnded) and e.call.purpose == "answer" and not e.call.path
-    ]
-    if not calls:
-        return None
-    last = calls[-1]
-    return replace(last.budget, reported=last.usage.input if last.usage else None, request=last.request)
-
-
 def _run_error(failed: Exception, turn: Turn) -> RunError:
-    """One line for a run that failed, and what to type next."""
     failure, resumes = model_failure(failed), bool(turn.after.next)
     if failure is None:
         do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
@@ -219,11 +184,6 @@ def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
         elif isinstance(event, ToolEnded):
             open_.pop(event.id, None)
     return list(open_.values())
-
-
-def cut_off(id_: str, name: str, path: tuple[str, ...] = ()) -> ToolEnded:
-    """The end of a call that was interrupted."""
-    return ToolEnded(id_, name, "interrupted", "cut", 0.0, path)
 
 
 def _where(told: Iterable[Event]) -> str:

@@ -17,7 +17,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.values.image import PromptImage, with_markers
 from deepnb.values.server_address import LOST
 from deepnb.values.text import whole
-from deepnb.values.turn import Event, Notice, ToolEnded, Turn, Usage
+from deepnb.values.turn import Event, ModelEnded, Notice, ToolEnded, Turn, Usage
 
 if TYPE_CHECKING:
     from deepnb.context.ledger import Recorder
@@ -32,10 +32,7 @@ _LOOK_UP = 0.1
 
 
 class TurnStream(Iterator[Event]):
-    """The events of a turn as they happen; `turn` is its record once it has ended, however it ended.
-
-    Nothing that plays the turn refers to it: a stream that nobody reads any more is closed at once.
-    """
+    """The events of a turn as they happen. Nothing that plays it refers to this: one that nobody reads is closed at once."""
 
     def __init__(self, events: Generator[Event | None, None, None], ended: Sequence[Turn]) -> None:
         """`ended` is given the turn when it has ended; `events` yields None only to an `AsyncTurnStream`."""
@@ -44,7 +41,7 @@ class TurnStream(Iterator[Event]):
 
     @property
     def turn(self) -> Turn | None:
-        """None until it has ended, and where no turn began."""
+        """Its record, however it ended; None until it has, and where no turn began."""
         return self._ended[-1] if self._ended else None
 
     def __next__(self) -> Event:
@@ -79,11 +76,9 @@ class Arrivals:
                 self._loop.call_soon_threadsafe(self._event.set)
 
     def begin(self) -> None:
-        """From now on the loop that is running is the one to wake."""
         self._loop = asyncio.get_running_loop()
 
     async def wait(self) -> None:
-        """Until there may be an event."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_UP):  # wait_for of Python 3.11 can lose a cancellation that comes with it
                 await self._event.wait()
@@ -91,19 +86,17 @@ class Arrivals:
 
 
 class AsyncTurnStream(AsyncIterator[Event]):
-    """A `TurnStream` for `async for`: all but the run itself, which has a thread of its own, happens on the event loop.
+    """A `TurnStream`, begun with `arrivals.notify`, for `async for`: all but the run itself happens on the event loop.
 
     A task that is cancelled while it waits for an event stops the run, with all kept that was reached.
     """
 
     def __init__(self, stream: TurnStream, arrivals: Arrivals) -> None:
-        """`stream` was begun with `arrivals.notify`."""
         self._stream = stream
         self._arrivals = arrivals
 
     @property
     def turn(self) -> Turn | None:
-        """None until it has ended, and where no turn began."""
         return self._stream.turn
 
     async def __anext__(self) -> Event:
@@ -119,18 +112,14 @@ class AsyncTurnStream(AsyncIterator[Event]):
         return event
 
     async def aclose(self) -> None:
-        """End the run that is going on, with all kept that was reached."""
         self._stream.close()
 
 
 class Runner:
-    """Plays the turns of a workspace."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._streams: WeakSet[TurnStream] = WeakSet()
         self._noted: set[str] = set()
-        """What the last turn's rules of compaction say of themselves."""
 
     def close(self) -> None:
         """Stop the turn that is running, with all kept that was reached."""
@@ -150,27 +139,89 @@ class Runner:
         response_format: Any = None,
         notify: Notify | None = None,
     ) -> TurnStream:
-        """One turn, whose events come as the stream is read.
-
-        With `notify` the stream does not wait for an event but yields None, and `notify` is called, in whichever
-        thread, when there may be one.
-        """
+        """Return one turn as a stream; with `notify`, called for an event in any thread, it yields None and never waits."""
+        ended: list[Turn] = []
+        work, other = self._workspace, {"model": model, "response_format": response_format}
+        shown: Sequence[PromptImage] = ()
         if images:
             from deepnb.workshop.images import prompt_images
 
-            images = prompt_images(images)
-        ended: list[Turn] = []
-        other = {"model": model, "response_format": response_format}
-        events = self._begun(ended, prompt, other, thread, max_steps, cell, rerun, images, notify)
-        return self._read(TurnStream(events, ended))
+            shown = prompt_images(images)
+
+        def events() -> Generator[Event | None, None, None]:
+            if not prompt.strip():
+                raise InvalidError("the prompt is empty", "%agent PROMPT")
+            from deepnb.engine.images import prompt_message
+
+            work.current.idle()
+            meant = work.threads[thread] if thread else work.threads.current
+            with work.state.claimed(meant.name), work.current.on(meant):
+                work.state.read_changes(meant)
+                if meant.asked:
+                    raise waits(meant, meant is work.current.thread)
+                if meant.runs:
+                    raise running(meant)
+                work.graphs.begin(work.catalogs.usable_agents())
+                built = self._built_for(other)
+                # what the rules of compaction say of themselves, where the last turn's did not
+                nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
+                known, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
+                notices = [*map(Notice, sorted(self._noted - known)), *_gone(meant)]
+                notices += self._taken_back(meant, cell, rerun)
+                if shown and not built.sees:
+                    names, were = ", ".join(one.name for one in shown), "were" if len(shown) > 1 else "was"
+                    line = f"{built.model} does not see images, by its profile: {names} {were} described in words"
+                    notices.append(Notice(line))
+                work.state.settle(meant)
+                work.backend.begin()
+                state, number = replace(work.state.snapshot(meant), next=()), len(meant.turns) + 1
+                meant.other = other
+                text = with_markers(whole(prompt), shown)
+                draft = Turn(number, meant.name, text, "", (), state, state, Usage(), None, cell=cell)
+                before = brought_messages(brought := meant.added)
+                notices += [Notice(f"{ADDED}{brought.line}")] if brought else []
+                if meant.pins:
+                    meant.pins = dict(work.catalogs.pinned(meant))
+                    before += work.catalogs.before_prompt(meant.pins)
+                given = {"messages": [*before, prompt_message(text, shown)]}
+                yield from self._play(ended, built, meant, draft, given, notices, max_steps, notify)
+
+        return self._read(TurnStream(events(), ended))
 
     def resume(self, choice: str | None = None, thread: str | None = None, notify: Notify | None = None) -> TurnStream:
-        """Return a turn that was interrupted, or whose calls are decided, going on.
-
-        Where a tool was cut in the middle, `choice` says whether it is run "again" or "skip"ped.
-        """
+        """Return the stream of a turn that goes on; `choice` says whether a tool that was cut is run "again" or "skip"ped."""
         ended: list[Turn] = []
-        return self._read(TurnStream(self._resumed(ended, choice, thread, notify), ended))
+        work = self._workspace
+
+        def events() -> Generator[Event | None, None, None]:
+            work.current.idle()
+            meant = work.threads[thread] if thread else work.threads.current
+            with work.state.claimed(meant.name), work.current.on(meant):
+                lost = bool(meant.turns) and (meant.turns[-1].error or "").startswith(LOST)
+                work.state.read_changes(meant)
+                if meant.asked:
+                    work.state.ensure_checkpoint(meant)
+                if lost and not meant.unfinished and not meant.gone:
+                    ended.append(meant.turns[-1])
+                    yield from (*_gone(meant), Notice("the run has ended on the server"), *meant.turns[-1].events)
+                    return
+                last = meant.to_resume(choice)
+                answers = None
+                if meant.cut and choice == "skip":
+                    from deepnb.engine import keys
+                    from deepnb.engine.graph import skipped_results
+
+                    graph = work.built.graph
+                    graph.drop_pending_steps(meant.config)
+                    messages = graph.state(meant.config).values.get(keys.MESSAGES) or ()
+                    graph.answer_tools(meant.config, skipped_results(messages, last.events))
+                elif meant.asked:
+                    answers = work.built.graph.answers(meant.decided.values())
+                built = self._built_for(meant.other)
+                work.backend.begin(last.before.files if choice == "again" else None)
+                yield from self._play(ended, built, meant, last, answers, _gone(meant), None, notify)
+
+        return self._read(TurnStream(events(), ended))
 
     def _read(self, stream: TurnStream) -> TurnStream:
         self._streams.add(stream)
@@ -188,94 +239,17 @@ class Runner:
         thread = work.threads[decisions[0].call.thread]
         if thread.asked:
             work.state.ensure_checkpoint(thread)
-        self._check_tools(decisions)
+        if work.persistence is not None and not work.options.middleware and not work.options.graph:
+            # another kernel asked; those that were left out may run tools of their own
+            known = {name for name, _ in work.built.tools}
+            runs = (one.call for one in decisions if one.kind != "reject" and not one.call.agent)
+            if strange := next((call.name for call in runs if call.name not in known), None):
+                what = f"the tool {strange} is not there in this kernel yet"
+                raise NotFoundError(what, "run the cell that adds it, then decide again")
         try:
             return work.threads.decide(thread, decisions)
         finally:
             work.current.tell()
-
-    def _check_tools(self, decisions: Sequence[Decision]) -> None:
-        """Raise an error where a call that another kernel asked about is to run, and this one has not got its tool yet."""
-        work = self._workspace
-        if work.persistence is None or work.options.middleware or work.options.graph:  # which may run tools of its own
-            return
-        known = {name for name, _ in work.built.tools}
-        for one in decisions:
-            if one.kind != "reject" and not one.call.agent and one.call.name not in known:
-                what = f"the tool {one.call.name} is not there in this kernel yet"
-                raise NotFoundError(what, "run the cell that adds it, then decide again")
-
-    # -- what the streams do when they are read
-
-    def _begun(
-        self,
-        ended: list[Turn],
-        prompt: str,
-        other: Mapping[str, Any],
-        name: str | None,
-        max_steps: int | None,
-        cell: str | None,
-        rerun: str,
-        images: Sequence[PromptImage],
-        notify: Notify | None,
-    ) -> Generator[Event | None, None, None]:
-        if not prompt.strip():
-            raise InvalidError("the prompt is empty", "%agent PROMPT")
-        prompt = whole(prompt)
-        work = self._workspace
-        work.current.idle()
-        thread = work.threads[name] if name else work.threads.current
-        with work.state.claimed(thread.name), work.current.on(thread):
-            work.state.read_changes(thread)
-            if thread.asked:
-                raise waits(thread, thread is work.current.thread)
-            if thread.runs:
-                raise running(thread)
-            work.graphs.begin(work.catalogs.usable_agents())
-            built = self._built_for(other)
-            # what the rules of compaction say of themselves, where the last turn's did not
-            nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
-            before, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
-            notes = (*map(Notice, sorted(self._noted - before)), *_gone(thread))
-            notices = (*notes, *self._taken_back(thread, cell, rerun), *_unseen(built, images))
-            work.state.settle(thread)
-            work.backend.begin()
-            state = replace(work.state.snapshot(thread), next=())
-            thread.other = other
-            prompt = with_markers(prompt, images)
-            draft = Turn(len(thread.turns) + 1, thread.name, prompt, "", (), state, state, Usage(), None, cell=cell)
-            yield from self._play(ended, built, thread, draft, True, notices, max_steps, images=images, notify=notify)
-
-    def _resumed(
-        self, ended: list[Turn], choice: str | None, name: str | None, notify: Notify | None
-    ) -> Generator[Event | None, None, None]:
-        work = self._workspace
-        work.current.idle()
-        thread = work.threads[name] if name else work.threads.current
-        with work.state.claimed(thread.name), work.current.on(thread):
-            lost = bool(thread.turns) and (thread.turns[-1].error or "").startswith(LOST)
-            work.state.read_changes(thread)
-            if thread.asked:
-                work.state.ensure_checkpoint(thread)
-            if lost and not thread.unfinished and not thread.gone:
-                ended.append(thread.turns[-1])
-                yield from (*_gone(thread), Notice("the run has ended on the server"), *thread.turns[-1].events)
-                return
-            last = thread.to_resume(choice)
-            answers = None
-            if thread.cut and choice == "skip":
-                from deepnb.engine import keys
-                from deepnb.engine.graph import skipped_results
-
-                graph = work.built.graph
-                graph.drop_pending_steps(thread.config)
-                messages = graph.state(thread.config).values.get(keys.MESSAGES) or ()
-                graph.answer_tools(thread.config, skipped_results(messages, last.events))
-            elif thread.asked:
-                answers = work.built.graph.answers(thread.decided.values())
-            built = self._built_for(thread.other)
-            work.backend.begin(last.before.files if choice == "again" else None)
-            yield from self._play(ended, built, thread, last, False, _gone(thread), None, answers, notify=notify)
 
     def _play(
         self,
@@ -283,34 +257,26 @@ class Runner:
         built: Built,
         thread: Thread,
         draft: Turn,
-        begin: bool,
+        given: Any,
         notices: Sequence[Event],
         max_steps: int | None,
-        answers: Any = None,
-        *,
-        images: Sequence[PromptImage] = (),
-        notify: Notify | None = None,
+        notify: Notify | None,
     ) -> Generator[Event | None, None, None]:
+        """Play a turn on what the graph is `given`: a prompt and what stands before it, or what the turn goes on with."""
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
-        from deepnb.running.play import given, play
+        from deepnb.running.play import play
 
         work = self._workspace
-        brought = thread.added if begin else None
-        before = brought_messages(brought)
-        if begin and thread.pins:
-            thread.pins = dict(work.catalogs.pinned(thread))
-            before += work.catalogs.before_prompt(thread.pins)
-        value = given(draft.prompt, before, images) if begin else answers
+        prompt = [to_message(m) for m in given["messages"]] if isinstance(given, dict) else []
         steps = max_steps if max_steps is not None else work.options.max_steps
         limits = (steps, work.options.max_tokens, work.options.max_cost)
         ledger = recorder(work, thread, built, draft)
-        record_event = work.transcripts.event
-        run = Run(built.graph, value, thread.config, ledger, *limits, record=record_event, notify=notify)
-        run.expect(() if begin else thread.asked)
+        write = work.transcripts.event
+        run = Run(built.graph, given, thread.config, ledger, *limits, record=write, notify=notify)
+        run.expect(() if prompt else thread.asked)
         draft = replace(draft, model=built.model, started=draft.started or work.current.now())
         began = perf_counter()
-        prompt = [to_message(m) for m in value["messages"]] if begin else ()
 
         def record(played: Played) -> Turn:
             ended.append(self._record(thread, draft, played, perf_counter() - began, built.form))
@@ -320,9 +286,8 @@ class Runner:
         try:
             if work.persistence is not None:
                 work.persistence.begin(draft)
-            said = (Notice(f"{ADDED}{brought.line}"),) if brought else ()
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *said, *opening), record, record_event)
+            yield from play(run, (*notices, *opening), record, write)
         finally:
             work.current.stop()
 
@@ -344,9 +309,12 @@ class Runner:
                 work.state.drop_turn(thread, draft.before)
         if thread.unfinished:  # a call that began and has no result was cut, whatever was told of it
             ids = {e.id for e in played.events if isinstance(e, ToolEnded) and e.status == "cut" and not e.path}
-            cut = [play.cut_off(id_, name) for id_, name in played.begun.items() if id_ not in thread.answered | ids]
-            played = replace(played, events=(*played.events, *cut))
-        if thread.has_answered(played.events):
+            done = thread.answered | ids
+            cut = (one for one in played.begun.items() if one[0] not in done)
+            ends = (ToolEnded(id_, name, "interrupted", "cut", 0.0) for id_, name in cut)
+            played = replace(played, events=(*played.events, *ends))
+        answers = (e.call for e in played.events if isinstance(e, ModelEnded) and not e.path)
+        if thread.added is None and any(call.purpose == "answer" for call in answers):
             thread.brought = None
         turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
         thread.turns[turn.number - 1 :] = [turn]  # in the place of the one that was resumed
@@ -360,7 +328,6 @@ class Runner:
         return turn
 
     def _built_for(self, other: Mapping[str, Any]) -> Built:
-        """Return the graph with other options for one turn; the session's own for those that are None."""
         work = self._workspace
         changes = {name: value for name, value in other.items() if value is not None}
         return work.graphs.of(work.changed(changes)) if changes else work.built
@@ -392,13 +359,4 @@ def recorder(work: Workspace, thread: Thread, built: Built, turn: Turn | None = 
 
 
 def _gone(thread: Thread) -> tuple[Event, ...]:
-    """Return the line for turns that the server no longer has."""
     return (Notice(line),) if (line := thread.missing_line()) else ()
-
-
-def _unseen(built: Built, images: Sequence[PromptImage]) -> tuple[Event, ...]:
-    """Return the line for a model that does not see the images of a prompt."""
-    if not images or built.sees:
-        return ()
-    names, were = ", ".join(one.name for one in images), "were" if len(images) > 1 else "was"
-    return (Notice(f"{built.model} does not see images, by its profile: {names} {were} described in words"),)

@@ -1,6 +1,5 @@
 """Memory files on the user's disk that can be joined in: the user's own, the project's, any Markdown file.
 
-What is joined in is a value: which directories, where each stands among the agent's files, which of its files.
 A directory stands at one path however many of its files are joined in, and whatever it was called by.
 """
 
@@ -19,8 +18,6 @@ AGENT = "agent"
 
 @dataclass(frozen=True)
 class Places:
-    """Where memory files are looked for."""
-
     here: Path
     home: Path
     agent: str = AGENT
@@ -28,7 +25,6 @@ class Places:
 
     @property
     def user(self) -> Path:
-        """The directory of the user's own file."""
         name = "".join(c if c.isalnum() or c in "._-" else "-" for c in self.agent).lstrip(".") or AGENT
         return (self.home / ".deepagents" / name).resolve()
 
@@ -39,7 +35,6 @@ class SourceMount:
 
     prefix: str
     directory: Path
-    """Without links in its path."""
     files: tuple[str, ...]
 
     @property
@@ -61,7 +56,9 @@ def source(name: str, places: Places) -> SourceMount:
     if name == "user":
         return SourceMount("/user/", places.user, ("AGENTS.md",))
     if name == "project":
-        return SourceMount("/project/", project_root(places.here).resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
+        near, marks = (places.here, *places.here.parents), (".git", "pyproject.toml")
+        root = next((folder for folder in near if any((folder / mark).exists() for mark in marks)), places.here)
+        return SourceMount("/project/", root.resolve(), (".deepagents/AGENTS.md", "AGENTS.md"))
     path = places.here / disk_path(name, "is not a memory file")
     path = path.parent.resolve() / path.name
     if path.suffix != ".md" or not path.name.isprintable() or path.is_dir():
@@ -73,10 +70,7 @@ def source(name: str, places: Places) -> SourceMount:
 def with_source(
     sources: Sources, wanted: SourceMount, taken: Collection[str] = (), known: Collection[Path] = ()
 ) -> Sources:
-    """Return the sources and what is wanted beside them; a file that is joined in already stays where it is.
-
-    `taken` are paths at which something else is mounted, `known` files of the disk that are memory already.
-    """
+    """Return the sources and what is wanted; `taken` are other mounts, `known` files that are memory already."""
     there = {*known, *chain.from_iterable(one.real for one in sources)}
     new = tuple(name for name, real in zip(wanted.files, wanted.real, strict=True) if real not in there)
     if not new:
@@ -108,7 +102,6 @@ def without_source(sources: Sources, name: str, places: Places) -> Sources:
 
 
 def paths(sources: Sources) -> tuple[str, ...]:
-    """Return all files that are joined in, as the agent sees them."""
     return tuple(chain.from_iterable(one.paths for one in sources))
 
 
@@ -116,14 +109,6 @@ def paths_of(sources: Sources, wanted: SourceMount) -> tuple[str, ...]:
     """Return where the files that are wanted stand among the agent's, as far as they are joined in."""
     real = set(wanted.real)
     return tuple(path for one in sources for path, at in zip(one.paths, one.real, strict=True) if at in real)
-
-
-def project_root(here: Path) -> Path:
-    """Return the nearest directory with `.git` or `pyproject.toml`, else `here`."""
-    for directory in (here, *here.parents):
-        if (directory / ".git").exists() or (directory / "pyproject.toml").is_file():
-            return directory
-    return here
 
 
 def at_hand(places: Places, sources: Sources = ()) -> Iterator[tuple[str, str]]:

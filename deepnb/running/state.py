@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,8 @@ from deepnb.running.current import Current
 from deepnb.running.graphs import Graphs
 from deepnb.running.home import Home
 from deepnb.running.thread import Thread, running, waits
-from deepnb.values.agent import Skill
 from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import NotFoundError
-from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -26,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class State:
-    """Reads and writes checkpoints through the graph.
+    """Reads and writes checkpoints through the graph. A mapping of files is never changed in place.
 
-    Imports of the engine are inside the methods: a session is made long before its engine is needed. A mapping of files is never changed in place: one that is the same as before needs no look inside.
+    Imports of the engine are inside the methods: a session is made long before its engine is needed.
     """
 
     def __init__(self, current: Current, home: Home, graphs: Graphs) -> None:
@@ -40,13 +38,10 @@ class State:
         home.found = self._memory_in_states
         self._peeked: tuple[Snapshot | None, Mapping[str, Any]] = (None, {})
         self.persistence: Persistence | None = None
-        """Where what the checkpoints do not hold is kept; None while the session is not."""
 
     def forget(self) -> None:
-        """Know no more what was read of checkpoints: it was changed there."""
+        """Forget what was read of checkpoints: it was changed there."""
         self._graphs.restorer.forget()
-
-    # -- one thread's checkpoints
 
     def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
@@ -84,7 +79,7 @@ class State:
         if self.persistence is None:
             return stored_threads(self._given)
         newest = dict(sorted(self.persistence.database.newest(), key=itemgetter(1), reverse=True))
-        return {**newest, **{name: newest.get(name, "") for name in self.persistence.names()}}
+        return {**newest, **{name: newest.get(name, "") for name in self.persistence.records.threads()}}
 
     def metadata(self, name: str) -> Mapping[str, Any] | None:
         """Return what is kept of a thread with its newest checkpoint; None where a given checkpointer has no such thread."""
@@ -167,8 +162,6 @@ class State:
             checkpoint=self._newest(thread),
             last=thread.snapshot,
             sure=sure,
-            texts_of=self._texts,
-            skills_of=self._skills,
         )
         thread.snapshot = self._with_memory(thread, found)
         return values
@@ -182,24 +175,21 @@ class State:
             self._become(thread, self._graph.state(_at(to)).values, to)
 
     def drop_after(self, thread: Thread, to: Snapshot) -> bool:
-        """Make an earlier state the newest by dropping those after it, so that calls wait in it as they did; False where that can't be.
+        """Make an earlier state the newest by dropping those after it; False where that can't be.
 
-        The copy that `restore_checkpoint` makes of a state asks for its calls anew, when it goes on.
+        Calls wait in it as they did; the copy that `restore_checkpoint` makes asks for them anew.
         """
         from deepnb.engine.checkpoints import drop_after
 
-        if to.checkpoint is None or not (
-            self.persistence or drop_after(self._graphs.checkpointer, thread.name, to.checkpoint)
-        ):
-            return False
-        if self.persistence is not None:
-            with self.claimed(thread.name):
-                self.persistence.database.drop_after(thread.name, to.checkpoint)
+        if to.checkpoint is None or self.persistence is None:
+            return to.checkpoint is not None and drop_after(self._graphs.checkpointer, thread.name, to.checkpoint)
+        with self.claimed(thread.name):
+            self.persistence.database.drop_after(thread.name, to.checkpoint)
         return True
 
     def drop_turn(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
-        files, shared = thread.files, self.paths.shared()
+        files, shared = thread.files, self.paths.is_shared
         if to.checkpoint is None:  # another program began the thread with this turn
             self._become(thread, {})
         else:
@@ -210,10 +200,7 @@ class State:
             self.write_values(thread, {"files": written})
 
     def rebase(self, thread: Thread) -> None:
-        """Let the thread's memory block be made anew at its next call, and take the updates after it out.
-
-        Where calls need the user's approval, that is done after them: written before, it would drop them.
-        """
+        """Let the thread's memory block be made anew at its next call; where calls need approval, after them."""
         from deepnb.engine.graph import without_memory
 
         self.ensure_checkpoint(thread)
@@ -225,28 +212,27 @@ class State:
         self.read_checkpoint(thread)
 
     def delete(self, thread: Thread) -> None:
-        """Delete the thread's checkpoints."""
         with self.claimed(thread.name):
             self._graphs.checkpointer.delete_thread(thread.name)
 
-    def copy(self, source: Snapshot, target: Thread) -> None:
-        """Begin `target` with a state of another thread. Its memory is as old as that, until its next turn."""
-        self._become(target, self.values_at(source), source)
-        self.read_checkpoint(target)
-
     def values_at(self, source: Snapshot) -> dict[str, Any]:
-        """Return all that a thread held in a state, for another thread to begin with."""
         from deepnb.engine import keys
 
         values = dict(self._graph.state(_at(source)).values)
         values.pop(keys.OFFLOAD_ID, None)
         return values
 
-    def begin(self, thread: Thread, values: Mapping[str, Any], memory: Mapping[str, Any] | None = None) -> None:
-        """Begin a thread with these values; one with a `memory` of its own begins with these files."""
+    def begin(
+        self,
+        thread: Thread,
+        values: Mapping[str, Any],
+        memory: Mapping[str, Any] | None = None,
+        source: Snapshot | None = None,
+    ) -> None:
+        """Begin a thread with these values, of a state of another; one with a `memory` of its own begins with these files."""
         if memory:
             self._home.of(thread.home).adopt(memory)
-        self._become(thread, values)
+        self._become(thread, values, source)
         self.read_checkpoint(thread)
 
     def values(self, thread: Thread) -> dict[str, Any]:
@@ -261,7 +247,6 @@ class State:
         return self._peeked[1]
 
     def write_values(self, thread: Thread, values: Mapping[str, Any]) -> None:
-        """Write values into the state of a thread that has nothing left to run."""
         self._update(thread.config, values)
         self.read_checkpoint(thread)
 
@@ -279,16 +264,13 @@ class State:
             thread.held = {**thread.held, **update}
         elif update:
             self.ensure_checkpoint(thread)
-            self._put(thread, update)
+            self.write_values(thread, {"files": {**thread.held, **update}})
 
     def _memory_in_states(self, name: str) -> Mapping[str, Any]:
-        """Return the memory that the newest thread with this memory has in its own state: path -> FileData.
-
-        It is there where another program made the thread, or a deepnb whose sessions kept memory in their threads.
-        """
+        """Return the memory that another program, or an older deepnb, left in the newest state with this memory: path -> FileData."""
         from deepnb.engine.checkpoints import files_in_state
 
-        shared = self.paths.shared()
+        shared = self.paths.is_shared
         for thread in self.stored():
             facts = self.metadata(thread) or {}
             scope = scope_of(str(facts.get("deepnb_scope", "")))
@@ -309,7 +291,7 @@ class State:
 
     def settle(self, thread: Thread) -> None:
         """Write what waits for the thread; steps that are left to run are dropped, unless the user is asked about them."""
-        from deepnb.engine.checkpoints import is_far, whole
+        from deepnb.engine.checkpoints import rested_files
 
         self.ensure_checkpoint(thread)
         if thread.asked:
@@ -321,32 +303,29 @@ class State:
                 self._graph.drop_pending_steps(thread.config)
             self.read_checkpoint(thread)
         if thread.held:
-            self._put(thread, {})
+            self.write_values(thread, {"files": thread.held})
             thread.held = {}
-        elif is_far(self._graphs.checkpointer, thread.config):
-            self.write_values(thread, whole(thread.files))
+        elif update := rested_files(self._graphs.checkpointer, thread.config, thread.files):
+            self.write_values(thread, update)
 
     def snapshot(self, thread: Thread) -> Snapshot:
         """Return the thread's snapshot with the files that wait to be told to it, and its memory as it is now."""
         found = thread.snapshot
         if thread.held:
-            texts, binary = self._texts(_updated(thread.files, thread.held))
+            from deepnb.engine.probe import texts_of
+
+            texts, binary = texts_of(_updated(thread.files, thread.held))
             found = replace(found, files=texts, binary=binary)
         return self._with_memory(thread, found)
 
     def _with_memory(self, thread: Thread, found: Snapshot) -> Snapshot:
-        """Return a snapshot of a thread's state with the memory that is not in its state."""
         texts, binary = self._home.texts(thread)
-        shared = self.paths.shared()
+        shared = self.paths.is_shared
         own = {path: text for path, text in found.files.items() if not shared(path)}
         files = {**own, **texts}
         if files == found.files and not binary:
             return found
         return replace(found, files=files, binary={**found.binary, **binary})
-
-    def _put(self, thread: Thread, update: Mapping[str, Any]) -> None:
-        self._update(thread.config, {"files": {**thread.held, **update}})
-        self.read_checkpoint(thread)
 
     @property
     def _graph(self) -> Graph:
@@ -365,7 +344,6 @@ class State:
         return self.persistence.claimed(thread) if self.persistence else nullcontext()
 
     def is_busy(self, thread: Thread) -> bool:
-        """Return whether another kernel plays a turn in a thread."""
         return self.persistence is not None and self.persistence.is_busy(thread.name)
 
     def _newest(self, thread: Thread) -> str | None:
@@ -373,21 +351,8 @@ class State:
 
         return newest(self._graphs.checkpointer, thread.config)[0]
 
-    @cached_property
-    def _texts(self) -> Memo[tuple[dict[str, str], dict[str, int]]]:
-        from deepnb.engine.probe import file_texts
-
-        return Memo(file_texts)
-
-    @cached_property
-    def _skills(self) -> Memo[tuple[Skill, ...]]:
-        from deepnb.engine.probe import skills
-
-        return Memo(skills)
-
 
 def _updated(files: Mapping[str, Any], update: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return files with an update applied; None deletes."""
     return {p: data for p, data in {**files, **update}.items() if data is not None} if update else files
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.backends.utils import file_data_to_string
+from langgraph.store.memory import InMemoryStore
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.guarded import GuardedBackend
@@ -22,7 +23,6 @@ from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
 from deepnb.backends.wrapper import (
-    AttachedFiles,
     ChosenFiles,
     ReadOnlyFiles,
     SplitBackend,
@@ -31,13 +31,14 @@ from deepnb.backends.wrapper import (
 )
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
-from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend, ThreadFiles
+from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.lazy import nothing
+from deepnb.wiring.options import Options
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,7 @@ class Place:
     backend: BackendProtocol
     lock: Lock
     files: CheckpointFiles | None = None
-    """The files themselves, where they are in this process or in a checkpointer."""
     directory: str | None = None
-    """The directory of a disk, if they are in one."""
 
 
 def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
@@ -58,54 +57,40 @@ def place_in_memory(files: Mapping[str, Any] | None = None) -> Place:
     return Place(HomeBackend(held), process_lock(held), held)
 
 
-def place_in_checkpointer(checkpointer: Any, name: str) -> Place:
-    """Return the place beside the threads of a checkpointer; `name` is that of a thread with a memory of its own."""
-    from deepnb.engine.checkpoints import HomeThread
+def place_of(options: Options, database: Database | None, name: str) -> Place:
+    """Return where a session keeps memory that has no directory; `name` is that of a thread with a memory of its own."""
+    if database is not None:
+        space = ((options.assistant_id,) if options.assistant_id else ()) + ("filesystem",)
+        own = (*space, "threads", label(name)) if name else space
+        return Place(DatabaseFiles(database, own), database.lock)
+    if options.checkpointer is not None:
+        from deepnb.engine.checkpoints import HomeThread
 
-    held = HomeThread(checkpointer, name)
-    return Place(HomeBackend(held), store_lock(checkpointer), held)
-
-
-def place_in_database(database: Database, assistant_id: str | None, name: str) -> Place:
-    """Return the place in the store of a database; `name` is that of a thread with a memory of its own."""
-    space = ((assistant_id,) if assistant_id else ()) + ("filesystem",)
-    own = (*space, "threads", label(name)) if name else space
-    return Place(DatabaseFiles(database, own), database.lock)
-
-
-def place_on_disk(directory: Path) -> Place:
-    """Return the place in a directory."""
-    lock = partial(directory_lock, directory)
-    return Place(DiskBackend(directory, private=True), lock, directory=str(directory))
+        held = HomeThread(options.checkpointer, name)
+        return Place(HomeBackend(held), store_lock(options.checkpointer), held)
+    return place_in_memory()
 
 
 class DatabaseFiles(WrapperBackend):
-    """The files in one namespace of a database's store."""
-
     def __init__(self, database: Database, namespace: tuple[str, ...]) -> None:
         super().__init__(store_backend(ExactStore(database.store), namespace))
         self._database, self._namespace = database, namespace
 
     def file_versions(self, directory: str) -> Mapping[str, Any]:
-        """Return what the database knows of the files below a directory."""
         return self._database.file_versions(self._namespace, directory)
 
 
 class Storage:
     """Builds the backend that some threads have their files behind, and mounts others into it."""
 
-    def __init__(
-        self, current: Current, paths: Paths, state: ThreadFiles, home: Place | None, base: Given | Storage
-    ) -> None:
-        """`state` has the files of the thread that is meant; without a `home` memory is among them, or in `base`.
+    def __init__(self, current: Current, paths: Paths, state: Any, home: Place | None, base: Given | Storage) -> None:
+        """`state` is a `ThreadFiles` of the workspace; without a `home` memory is among them, or in `base`.
 
         `base` is what was passed in as `backend`, or the storage beside which this one has a home of its own.
         """
         self.home = home
-        """Where memory is kept."""
         self.mounts: dict[str, Mount] = {}
-        """All of them by prefix: the user's own, and those of memory sources."""
-        self._given = given = base if isinstance(base, Given) else Given()
+        self.given = given = base if isinstance(base, Given) else Given()
         self.user_mounts: dict[str, Mount] = dict(given.mounts)
         self._source_mounts: dict[SourceMount, Mount] = {}
         self._current, self._paths, self._state = current, paths, state
@@ -121,12 +106,17 @@ class Storage:
         if stored is not None:
             self._base = SplitBackend(self._base, stored, paths.is_guarded)
         if paths.is_attached:
-            self._base = AttachedFiles(self._base, paths.refusal)
+            records = store_backend(InMemoryStore(), ("deepnb",))  # they stay in this process
+            self._base = SplitBackend(self._base, records, lambda path: path.startswith("/.deepnb/"), paths.refusal)
         self.in_state = paths.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
         self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
-        self.search = MemorySearch(self._indexed_in, lambda: (current.options.embeddings, current.options.namespace))
-        """The index over memory and notes."""
+
+        def indexed_in() -> str | None:  # the directory of the files, where all of them are there
+            elsewhere = any(one.startswith("/memory/") or "/memory/".startswith(one) for one in self.mounts)
+            return None if elsewhere else self.kept
+
+        self.search = MemorySearch(indexed_in, lambda: (current.options.embeddings, current.options.namespace))
         self.guard = GuardedBackend(
             self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell
         )
@@ -136,22 +126,14 @@ class Storage:
 
     @property
     def kept(self) -> str | None:
-        """The directory in which memory is kept; None if it is elsewhere."""
         return self.home.directory if self.home else None
 
     def in_kernel(self, path: str) -> bool:
         """Return whether a file or directory is in the kernel's state, as far as memory is not kept elsewhere."""
         folder = f"{path.rstrip('/')}/"
         away = any(folder.startswith(prefix) or prefix.startswith(folder) for prefix in self.mounts)
-        given = self._given.root is None or folder.startswith(self._given.state)
+        given = self.given.root is None or folder.startswith(self.given.state)
         return not away and given and (self._main is None or self._main.in_kernel(path))
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether files of memory may be outside of the home."""
-        return bool(self.mounts) or self._given.root is not None
-
-    # -- mounts
 
     def mount(
         self, path: str, spec: str, *, base: Path, store: Any, assistant_id: str | None, whole: bool = False
@@ -168,7 +150,6 @@ class Storage:
 
     @property
     def sources(self) -> Sources:
-        """The files of the disk that are joined in as memory."""
         return tuple(self._source_mounts)
 
     def join(self, sources: Sources) -> None:
@@ -192,11 +173,9 @@ class Storage:
     # -- the home of memory
 
     def keep(self, directory: Path) -> int:
-        """Keep memory, notes, skills and journal in a directory from now on; return how many files went there.
-
-        What is there already stays, and is joined with what was held until now.
-        """
-        count = self.move(place_on_disk(directory))
+        """Keep memory in a directory from now on, joined with what is there; return how many files went there."""
+        lock = partial(directory_lock, directory)
+        count = self.move(Place(DiskBackend(directory, private=True), lock, directory=str(directory)))
         self.search.recalls.keep(str(directory))
         return count
 
@@ -210,8 +189,7 @@ class Storage:
         there.upload_files([(p, content) for p, content in here if p not in old])
         both = [(p, content) for p, content in here if p in old]
         log = self.guard.root("/").journal.entries
-        self.home = home
-        self._rewire(forget_home=True)
+        self.keep_at(home)
         journal = self.guard.root("/").journal
         journal.read()
         if not journal.entries:
@@ -219,8 +197,7 @@ class Storage:
         self.guard.upload_files(both)
         return len(texts)
 
-    def live_in(self, home: Place | None) -> None:
-        """Have memory where another session has it."""
+    def keep_at(self, home: Place) -> None:
         self.home = home
         self._rewire(forget_home=True)
 
@@ -256,7 +233,6 @@ class Storage:
                 raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")
 
     def texts(self, paths: Iterable[str]) -> dict[str, str]:
-        """Return path -> text of those of these files that exist."""
         asked = list(paths)
         found = zip(asked, self.guard.download_files(asked), strict=True) if asked else ()
         return {p: r.content.decode("utf-8", "replace") for p, r in found if r.content is not None}
@@ -268,15 +244,17 @@ class Storage:
         base = self._base if self._main is None else self._main.guard.inner
         if self.home is None:
             return base
-        is_remembered, state = self._paths.is_remembered, self._given.state
-        if self._has_all:
-            return SplitBackend(base, self.home.backend, is_remembered)
-        return SplitBackend(base, self.home.backend, lambda path: path.startswith(state) and is_remembered(path))
+        is_guarded, whole, state = self._paths.is_guarded, self._has_all, self.given.state
+
+        def is_home(path: str) -> bool:
+            return (whole or path.startswith(state)) and (path.startswith("/.deepnb/") or is_guarded(path))
+
+        return SplitBackend(base, self.home.backend, is_home)
 
     @property
     def _has_all(self) -> bool:
         """Whether all of memory is in the home: what was passed in as `backend` has its own, until it is kept elsewhere."""
-        return self.home is not None and (self.home.files is None or self._given.root is None)
+        return self.home is not None and (self.home.files is None or self.given.root is None)
 
     def _rewire(self, *, forget_home: bool = False) -> None:
         self.mounts = {**self.user_mounts, **{m.prefix: m for m in self._source_mounts.values()}}
@@ -286,15 +264,10 @@ class Storage:
             lock = self._held(backend_lock(mount.backend or self._default))
             roots.append(Root(mount.prefix, JournalFile(inner, mount.prefix), lock))
         own = self._held(self.home.lock if self.home else self._lock)
-        roots += [Root(prefix, JournalFile(inner, prefix), own) for prefix in self._given.state]
+        roots += [Root(prefix, JournalFile(inner, prefix), own) for prefix in self.given.state]
         self.guard.rewire(inner, roots, forget_home=forget_home)
         for one in self._dependent:
             one._rewire()
-
-    def _indexed_in(self) -> str | None:
-        """Return where the index is: beside the files, if these are kept on a disk, all of them there."""
-        elsewhere = any(prefix.startswith("/memory/") or "/memory/".startswith(prefix) for prefix in self.mounts)
-        return None if elsewhere else self.kept
 
     def _root_of_home(self) -> Root:
         lock = self.home.lock if self.home is not None and self._has_all else self._lock

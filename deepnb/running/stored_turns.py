@@ -15,16 +15,15 @@ from deepnb.engine.compaction import turn_start
 from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text
 from deepnb.persistence.codec import Reader, Writer, dumps
-from deepnb.persistence.records import Records, TurnRow
+from deepnb.persistence.records import Records
 from deepnb.running.current import Paths
 from deepnb.running.thread import RUNS, Thread
 from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
-from deepnb.values.request import Request, Sent
+from deepnb.values.request import Sent
 from deepnb.values.turn import Snapshot, Turn, Usage
 
 FilesAt = Callable[[Snapshot], Mapping[str, str]]
-"""The text files of a thread at a checkpoint."""
 
 _FACTS = (
     *("number", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell"),
@@ -36,14 +35,13 @@ class KeptTurns:
     """Writes turns, and reads them again; what was read is known and not written anew."""
 
     def __init__(self, records: Records, paths: Paths) -> None:
-        """`paths` know which files are not in the checkpoints."""
         self._records = records
         self._paths = paths
         self._ids: dict[str, list[tuple[Turn, str]]] = {}
         """Thread -> its turns as they are kept, and their ids."""
         self._known: dict[int, tuple[Turn, str, str | None]] = {}
         """id() of the state after a turn -> the turn, its id and that of the one before: forks have turns in common."""
-        self._states: dict[int, tuple[Snapshot, dict[str, Any]]] = {}
+        self._states: dict[int, tuple[Snapshot, Mapping[str, Any]]] = {}
         self._values: dict[str, Any] = {}
         self._heads: dict[str, tuple[Sent, ...]] = {}
 
@@ -54,7 +52,15 @@ class KeptTurns:
         same = min(len(kept), len(turns)) if same is None else same
         del kept[same:]
         for turn in turns[same:]:
-            kept.append((turn, self._write(turn, kept[-1] if kept else None)))
+            before, parent = kept[-1] if kept else (None, None)
+            known = self._known.get(id(turn.after))
+            if known is None or known[2] != parent or replace(known[0], thread=turn.thread) != turn:
+                writer = Writer(self._records.put, last_request(before.events) if before else None)
+                record = {name: writer.plain(getattr(turn, name)) for name in _FACTS}
+                record |= {} if turn.structured is None else {"structured": True}  # its text is its JSON
+                record |= {"before": self.state(turn.before), "after": self.state(turn.after)}
+                known = self._known[id(turn.after)] = turn, self._records.add_turn(parent, record), parent
+            kept.append((turn, known[1]))
         return kept[-1][1] if kept else None
 
     def forget(self) -> None:
@@ -62,24 +68,10 @@ class KeptTurns:
         for known in (self._ids, self._known, self._states, self._values, self._heads):
             known.clear()
 
-    def _write(self, turn: Turn, before: tuple[Turn, str] | None) -> str:
-        parent = before[1] if before else None
-        known = self._known.get(id(turn.after))
-        if known is not None and known[2] == parent and replace(known[0], thread=turn.thread) == turn:
-            return known[1]
-        writer = Writer(self._records.put, last_request(before[0].events) if before else None)
-        record = {name: writer.plain(getattr(turn, name)) for name in _FACTS}
-        record |= {} if turn.structured is None else {"structured": True}  # its text is its JSON
-        record |= {"before": self.state(turn.before), "after": self.state(turn.after)}
-        id_ = self._records.add_turn(parent, record)
-        self._known[id(turn.after)] = turn, id_, parent
-        return id_
-
-    def state(self, state: Snapshot) -> dict[str, Any]:
-        """Return a state in JSON's own words."""
+    def state(self, state: Snapshot) -> Mapping[str, Any]:
         if (known := self._states.get(id(state))) is not None:
             return known[1]
-        put, shared = self._records.put, self._paths.shared()
+        put, shared = self._records.put, self._paths.is_shared
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
@@ -101,56 +93,47 @@ class KeptTurns:
         """Return the turns of a thread that holds these messages now."""
         kept, before = list[tuple[Turn, str]](), None
         held = {id_: turn for turn, id_ in self._ids.get(thread, ())}
-        state = self._reader(messages, files_at)
-
+        state = self.states(messages, files_at)
         for row in self._records.turns(head):
-            turn = held.get(row.id) or self._turn(thread, row, before, state)
+            if (turn := held.get(row.id)) is None:
+                try:
+                    reader = Reader(self._records.get, before, self._heads)
+                    facts = {name: reader.value(row.record[name]) for name in _FACTS}
+                    facts |= {"structured": json.loads(facts["text"])} if row.record.get("structured") else {}
+                    facts |= {name: state(row.record[name]) for name in ("before", "after")}
+                    turn = Turn(thread=thread, **facts)
+                except (LookupError, TypeError, ValueError) as error:
+                    raise self._records.damaged(f"a turn can't be read: {error}") from None
             before = last_request(turn.events)
             kept.append((turn, row.id))
             self._known[id(turn.after)] = turn, row.id, row.parent
         self._ids[thread] = kept
         return [turn for turn, _ in kept]
 
-    def snapshot(self, plain: dict[str, Any], messages: Messages, files_at: FilesAt) -> Snapshot:
-        """Return a state that `state` gave in JSON's own words, of a thread that holds these messages now."""
-        return self._reader(messages, files_at)(plain)
+    def states(self, messages: Messages, files_at: FilesAt) -> Callable[[Mapping[str, Any]], Snapshot]:
+        """Return what makes states of what `state` gave, of a thread that holds these messages now."""
+        at, shared = {message.id: n for n, message in enumerate(messages, 1)}, self._paths.is_shared
 
-    def _reader(self, messages: Messages, files_at: FilesAt) -> Callable[[Any], Snapshot]:
-        at = {message.id: n for n, message in enumerate(messages, 1)}
-        return partial(self._snapshot, messages=messages, at=at, files_at=files_at)
-
-    def _turn(self, thread: str, row: TurnRow, before: Request | None, state: Callable[[Any], Snapshot]) -> Turn:
-        try:
-            reader = Reader(self._records.get, before, self._heads)
-            facts = {name: reader.value(row.record[name]) for name in _FACTS}
-            facts |= {"structured": json.loads(facts["text"])} if row.record.get("structured") else {}
-            return Turn(thread=thread, before=state(row.record["before"]), after=state(row.record["after"]), **facts)
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._records.damaged(f"a turn can't be read: {error}") from None
-
-    def _snapshot(
-        self, plain: dict[str, Any], messages: Messages, at: Mapping[str, int], files_at: FilesAt
-    ) -> Snapshot:
-        thread, checkpoint = plain["thread"], plain["checkpoint"]
-        place, shared = Snapshot(thread, checkpoint=checkpoint), self._paths.shared()
-
-        def files() -> Mapping[str, str]:
-            own = files_at(place) if checkpoint else {}
+        def files(plain: Mapping[str, Any]) -> Mapping[str, str]:
+            place = Snapshot(plain["thread"], checkpoint=plain["checkpoint"])
+            own = files_at(place) if place.checkpoint else {}
             others = {p: self._records.get(name) for p, name in self._value(plain["others"]).items()}
             return {**{p: text for p, text in own.items() if not shared(p)}, **others}
 
-        count = at.get(plain["last"], plain["messages"])
-        made = Snapshot(
-            thread,
-            files=LazyMapping(files),
-            memory=LazyMapping(partial(self._value, plain["memory"])),
-            skills=self._value(plain["skills"]),
-            messages=messages.first(count),
-            offload=self._value(plain["offload"]) if plain["offload"] else None,
-            next=tuple(plain["next"]),
-            checkpoint=checkpoint,
-        )
-        self._states[id(made)] = made, plain
+        def made(plain: Mapping[str, Any]) -> Snapshot:
+            state = Snapshot(
+                plain["thread"],
+                files=LazyMapping(partial(files, plain)),
+                memory=LazyMapping(partial(self._value, plain["memory"])),
+                skills=self._value(plain["skills"]),
+                messages=messages.first(at.get(plain["last"], plain["messages"])),
+                offload=self._value(plain["offload"]) if plain["offload"] else None,
+                next=tuple(plain["next"]),
+                checkpoint=plain["checkpoint"],
+            )
+            self._states[id(state)] = state, plain
+            return state
+
         return made
 
     def _value(self, name: str) -> Any:
@@ -225,10 +208,7 @@ def told(messages: Sequence[BaseMessage], waiting: set[str]) -> dict[str, Any]:
 
 
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
-    """Return the turns of a thread that another session went on with: those we know all of, then the others.
-
-    One that failed and was taken out of the thread is none of the checkpointer's.
-    """
+    """Return the turns of a thread that another session went on with: those we know all of, then the others."""
     there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
     pairs = zip(there, stored, strict=False)
     kept = [

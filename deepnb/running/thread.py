@@ -12,10 +12,11 @@ from deepnb.engine import keys
 from deepnb.memory.layers import MAIN, Scope
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError
+from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
 from deepnb.values.text import excerpt
-from deepnb.values.turn import Event, ModelEnded, Snapshot, ToolEnded, Turn
+from deepnb.values.turn import Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
 _SHOWS = "%agent panel approvals shows"
@@ -32,7 +33,6 @@ class Thread:
     home: str = ""
     """Whose memory, notes and skills it has: the session's, or those of the thread of this name and its forks."""
     scope: Scope = MAIN
-    """What it may know of that; decided when it is made."""
     turns: list[Turn] = field(default_factory=list)
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
@@ -57,9 +57,7 @@ class Thread:
     runs: bool = False
     """Whether a run goes on in it on its server, which no turn here follows."""
     gone: tuple[str, ...] = ()
-    """Turns that its server no longer has, until that has been said."""
     decided: dict[str, Decision] = field(default_factory=dict)
-    """The decisions on some of them, by their key, until all are made."""
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls, each as `Current.grant` says it."""
     offered: frozenset[str] = frozenset()
@@ -69,7 +67,6 @@ class Thread:
     pins: dict[str, str] = field(default_factory=dict)
     """Name of a skill that goes before the next prompt -> id of the message that will hold it."""
     other: Mapping[str, Any] = field(default_factory=dict)
-    """The options of the last turn, where they were others than the session's."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -79,7 +76,6 @@ class Thread:
 
     @property
     def unfinished(self) -> bool:
-        """Whether steps of the last turn are still to run."""
         return bool(self.snapshot.next)
 
     @property
@@ -101,15 +97,7 @@ class Thread:
     def added(self) -> BroughtBack | None:
         """What of the history stands before the next prompt; None if nothing does, or if an interrupted turn has it already."""
         found = self.brought
-        return None if found is None or self._has(found) else found
-
-    def has_answered(self, events: Sequence[Event]) -> bool:
-        """Return whether a run has ended in which a model answered to what of the history stood before its prompt."""
-        done = any(isinstance(e, ModelEnded) and e.call.purpose == "answer" and not e.path for e in events)
-        return done and self.brought is not None and self._has(self.brought)
-
-    def _has(self, brought: BroughtBack) -> bool:
-        return any(m.id == brought.id for m in reversed(self.snapshot.messages))
+        return None if found and any(m.id == found.id for m in reversed(self.snapshot.messages)) else found
 
     @property
     def pending(self) -> str | None:
@@ -167,7 +155,6 @@ class Thread:
         return f"the server no longer has {', '.join(gone)} of thread {self.name}: run {again} again"
 
     def turn(self, number: int) -> Turn:
-        """Turn `number`, counted from 1."""
         if not 1 <= number <= len(self.turns):
             there = f"has turns 1 to {len(self.turns)}" if self.turns else "has no turns yet"
             raise NotFoundError(f"no turn {number}: thread {self.name} {there}", "%agent turns lists them")
@@ -182,7 +169,7 @@ def check_name(name: str) -> str:
 
 
 def waits(thread: Thread, current: bool = True) -> DeepnbError:
-    """Return the error that says that nothing else can be done in a thread before the user has decided."""
+    """Return the error of a thread in which the user has to decide first."""
     names = ", ".join(dict.fromkeys(call.name for call in thread.asked))
     needs = "an answer" if asks_only(thread.asked) else f"your approval for {names}"
     what = f"turn {len(thread.turns)} of thread {thread.name} needs {needs}"
@@ -190,7 +177,7 @@ def waits(thread: Thread, current: bool = True) -> DeepnbError:
 
 
 def running(thread: Thread) -> DeepnbError:
-    """Return the error that says that a run goes on in a thread on its server."""
+    """Return the error of a thread in which a run goes on on its server."""
     return BusyError(f"{RUNS} in thread {thread.name}", "wait until it ends, or %agent resume follows it")
 
 
@@ -200,7 +187,6 @@ def asks_only(calls: Sequence[PendingCall]) -> bool:
 
 
 def todo(calls: Sequence[PendingCall]) -> str:
-    """Return what to type, where these calls wait."""
     if asks_only(calls):
         return "%agent resume JSON" if len(calls) == 1 else "%agent resume 1 JSON"
     if len(calls) == 1:
@@ -210,18 +196,16 @@ def todo(calls: Sequence[PendingCall]) -> str:
 
 
 ADDED = "added to this prompt: "
-"""What the notice of messages that were brought back begins with."""
 _LEAD = "From earlier in this conversation, word for word:"
 
 
 def brought_messages(found: BroughtBack | None) -> list[Any]:
-    """Return the message that holds what was brought back, if anything was; it is nobody's request."""
     if found is None:
         return []
     from langchain_core.messages import HumanMessage
 
     words = brought_text(found.messages)
-    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": keys.BROUGHT_BACK})]
+    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": BROUGHT_BACK})]
 
 
 def brought_text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:

@@ -22,7 +22,6 @@ CODE = "code of"
 _ID = 8
 """Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
-"""Turns whose prompts a list of threads has, the newest ones."""
 KEPT_RUNS = 20
 """Runs of code whose changes can be undone: what their names held stays in memory until then."""
 
@@ -42,7 +41,6 @@ class Threads:
 
     @property
     def current(self) -> Thread:
-        """The thread that is meant where none is named."""
         return self._read(self._current.thread)
 
     def __getitem__(self, name: str) -> Thread:
@@ -50,26 +48,27 @@ class Threads:
             raise BusyError(f"a background job is running in thread {name}", "%agent jobs lists it; wait, or stop it")
         if name in self._threads:
             return self._read(self._threads[name])
-        unread = self._unread()
-        if name in unread or self._state.metadata(name) is not None:
+        unread, facts = self._unread(), self._state.metadata(name)
+        if name in unread or facts is not None:  # one of the checkpointer is as it was made
             unread.setdefault(name, "")
-            return self._opened(name)
+            facts = facts or {}
+            home = name if self._state.paths.is_apart else str(facts.get("deepnb_pool", ""))
+            scope = scope_of(str(facts.get("deepnb_scope", "")))
+            return self._read(self._add(Thread(name, facts.get("deepnb_parent"), home, scope, snapshot=Snapshot(name))))
         raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists the others")
 
     def __contains__(self, name: str) -> bool:
         return name in {*self._threads, *self._lent} or name in self._unread() or self._state.metadata(name) is not None
 
     def __iter__(self) -> Iterator[Thread]:
-        """Return the threads that have been read."""
         return iter(tuple(self._threads.values()))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all threads, read or not."""
         unread, kept = self._unread(), self._state.persistence
-        found = dict.fromkeys((*self._threads, *unread))
-        order = {name: n for n, name in enumerate(kept.names() if kept else ())}
-        return tuple(sorted(found, key=lambda name: order.get(name, len(order))))
+        order = {name: n for n, name in enumerate(kept.records.threads() if kept else ())}
+        return tuple(sorted(dict.fromkeys((*self._threads, *unread)), key=lambda name: order.get(name, len(order))))
 
     @property
     def kept_names(self) -> tuple[str, ...]:
@@ -84,17 +83,7 @@ class Threads:
         return self._stored
 
     def reread(self) -> None:
-        """Threads are kept elsewhere from now on: what is there is looked for when somebody asks."""
         self._stored = None
-
-    def _opened(self, name: str) -> Thread:
-        """Return a thread of the checkpointer, as it was made."""
-        if name not in self._threads:
-            facts = self._state.metadata(name) or {}
-            home = name if self._state.paths.is_apart else str(facts.get("deepnb_pool", ""))
-            scope = scope_of(str(facts.get("deepnb_scope", "")))
-            self._add(Thread(name, facts.get("deepnb_parent"), home, scope, snapshot=Snapshot(name)))
-        return self._read(self._threads[name])
 
     def _add(self, thread: Thread) -> Thread:
         self._threads[thread.name] = thread
@@ -108,7 +97,6 @@ class Threads:
         return thread
 
     def infos(self) -> ThreadInfos:
-        """Return the threads as they are listed: those read first, in the order they were made, then those of the checkpointer."""
         if self._state.paths.is_served:
             known, self._stored = self._stored, None
             try:
@@ -124,7 +112,6 @@ class Threads:
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
-        """Return a thread as it is listed."""
         return ThreadInfo(
             thread.name,
             len(thread.turns),
@@ -165,8 +152,7 @@ class Threads:
     ) -> Thread:
         """Return a new thread, made current; without a name it is called `thread-N`.
 
-        One whose scope is `empty` has a memory of its own; a fork `of` a thread after a turn has its memory and scope.
-        `origin` is `NAME@N` of an opened thread that it goes on from.
+        A fork `of` a thread after a turn has its memory and scope. `origin` is `NAME@N` of an opened thread.
         """
         name = check_name(name) if name else self.free_name("thread", len(self.names) + 1)
         if name in self:
@@ -226,7 +212,6 @@ class Threads:
         return made
 
     def remove(self, thread: Thread) -> None:
-        """Take away a thread, with its checkpoints."""
         self._threads.pop(thread.name, None)
         self._state.delete(thread)
 
@@ -236,13 +221,11 @@ class Threads:
         self._lent.add(thread.name)
 
     def take_back(self, thread: Thread) -> None:
-        """A thread in which a background turn has ended is one of the session's from now on."""
         self._lent.discard(thread.name)
         self._add(thread)
 
     def _branched(self, source: Thread, made: Thread, begin: Snapshot, number: int, newest: bool) -> Thread:
-        """`made`, begun with a state of `source`."""
-        self._state.copy(begin, made)
+        self._state.begin(made, self._state.values_at(begin), source=begin)
         made.root = source.root
         made.held = dict(source.held) if newest else {}
         made.turns = [replace(t, thread=made.name) for t in source.turns[:number]]
@@ -293,7 +276,7 @@ class Threads:
                 self._state.read_stored(thread)
 
     def undo(self) -> tuple[str, Thread]:
-        """Take back the last rewind, fork, new, re-run or rebinding by code; says which it was, and whose files it changed."""
+        """Take back the last rewind, fork, new, re-run or rebinding by code; return which it was, and its thread."""
         if not self._undo:
             raise NotFoundError(
                 "nothing to undo", "undo reverts the last rewind, fork, new, re-run or code that rebound variables"
@@ -313,8 +296,6 @@ class Threads:
         if len(runs) > KEPT_RUNS:
             self._undo.remove(runs[0])
 
-    # -- what a turn leaves in its thread
-
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""
         last = thread.turns[-1]
@@ -323,10 +304,7 @@ class Threads:
         )
 
     def decide(self, thread: Thread, decisions: Sequence[Decision]) -> bool:
-        """Keep decisions on calls of a thread; whether none of its calls needs approval any more.
-
-        A decision is for the very call that was shown: another one in its place is an error.
-        """
+        """Keep decisions on the very calls that were shown; return whether no call of the thread needs approval any more."""
         waiting = {call.key: call for call in thread.asked}
         for decision in decisions:
             call, now = decision.call, waiting.get(decision.call.key)
@@ -359,7 +337,6 @@ class Threads:
         return thread.root
 
     def free_name(self, kind: str, n: int) -> str:
-        """`KIND-N`, or the first after it that no thread has."""
         while f"{kind}-{n}" in self:
             n += 1
         return f"{kind}-{n}"

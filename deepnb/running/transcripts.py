@@ -1,9 +1,11 @@
 """Where transcripts go: in this process, and on a disk from when memory is kept there."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from deepnb.backends.tree import AppendFile
@@ -16,23 +18,10 @@ from deepnb.values.messages import Added, Message
 from deepnb.values.text import rebuilt
 from deepnb.values.turn import Event, Notice, Turn
 
+if TYPE_CHECKING:
+    from deepnb.persistence.records import TranscriptLines
+
 FOLDER = (".deepnb", "transcripts")
-
-
-class Lines(Protocol):
-    """Where the lines of a transcript are kept: in a file, or in rows of a database; operations raise OSError."""
-
-    name: str
-    """As it is shown."""
-
-    def append(self, lines: bytes) -> bool:
-        """Write whole lines behind what is there; return whether one was found that was cut short."""
-
-    def read(self) -> bytes:
-        """Return all of them."""
-
-    def replace(self, data: bytes) -> None:
-        """Make `data` the whole content."""
 
 
 class Transcript:
@@ -42,8 +31,7 @@ class Transcript:
         self.thread = thread
         self.session = session
         self.chain = Chain()
-        self.kept: Lines | None = None
-        """Where it is kept; None for this process."""
+        self.kept: AppendFile | TranscriptLines | None = None
         self.problem: str | None = None
         """Why the last lines are not there yet."""
         self.mended = False
@@ -53,12 +41,10 @@ class Transcript:
 
     @property
     def place(self) -> str | None:
-        """The file it is kept in."""
         return self.kept.name if self.kept else None
 
     @property
     def begun(self) -> bool:
-        """Whether this session has written a line of it."""
         return self._n > 0
 
     def write(self, told: Iterable[Told], at: str, turn: int | None) -> None:
@@ -68,7 +54,7 @@ class Transcript:
             self._waiting.append(to_json(Line(type_, at, self.session, self._n, data, turn, path)))
         self._flush()
 
-    def keep(self, place: Lines | None) -> None:
+    def keep(self, place: AppendFile | TranscriptLines | None) -> None:
         """Keep it in a place from now on, what this session wrote until now included."""
         if place is None or (self.kept is not None and place.name == self.kept.name):
             return
@@ -88,7 +74,6 @@ class Transcript:
         return read(b"\n".join((there, *self._waiting)))
 
     def count(self, words: str) -> int:
-        """Return how often some words stand in it."""
         sought = pattern(words)
         return sum(len(sought.findall(text)) for line in self.read()[0] for text in _texts(line.data))
 
@@ -122,8 +107,6 @@ class Transcript:
 
 
 class Transcripts:
-    """The transcripts of a session's threads, by name."""
-
     def __init__(self, current: Current, home: Home, threads: Threads) -> None:
         self._now = current.now
         self._home = home
@@ -131,7 +114,7 @@ class Transcripts:
         self._session = uuid4().hex[:12]
         self._threads: dict[str, Transcript] = {}
         self._turn: tuple[Transcript, int] | None = None
-        self.database: Callable[[str], Lines | None] = lambda thread: None
+        self.database: Callable[[str], TranscriptLines | None] = lambda thread: None
         """Where a database keeps the transcript of a thread; None for a session that is not kept."""
 
     def __getitem__(self, thread: str) -> Transcript:
@@ -151,22 +134,14 @@ class Transcripts:
         found = {name: one.count(words) for name, one in self._threads.items() if one.begun or name in also}
         return {name: n for name, n in found.items() if n}
 
-    def _kept(self, thread: str) -> Lines | None:
-        if (directory := self._home.kept(self._known[thread])) is not None:
-            return AppendFile(directory, (*FOLDER, f"{thread}.jsonl"))
-        return self.database(thread)
-
     def keep(self, thread: str) -> Transcript:
         """Return the transcript of a thread, moved to where its memory is kept now."""
-        one = self[thread]
-        one.keep(self._kept(thread))
+        one, directory = self[thread], self._home.kept(self._known[thread])
+        one.keep(self.database(thread) if directory is None else AppendFile(directory, (*FOLDER, f"{thread}.jsonl")))
         return one
 
     def begin(self, turn: Turn, messages: Sequence[Message], given: Sequence[Message]) -> tuple[Notice, ...]:
-        """Begin a turn in a thread that holds these messages; an earlier one goes on where it is given none.
-
-        Return what the user should know of the transcript itself.
-        """
+        """Begin a turn in a thread of these messages, or go on with it; return what is to be said of its transcript."""
         one = self._opened(turn.thread, messages)
         self._turn = one, turn.number
         facts = {k: v for k, v in (("model", turn.model), ("cell", turn.cell), ("resumed", not given)) if v}
@@ -189,7 +164,6 @@ class Transcripts:
             self._write(one, one.chain.event(event), None)
 
     def end(self, turn: Turn) -> None:
-        """The turn has ended."""
         one = self._opened(turn.thread, turn.after.messages, turn.number)
         self._write(one, [one.chain.end(turn)], turn.number)
         self._turn = None
@@ -234,8 +208,7 @@ class Transcripts:
 
     def _write(self, one: Transcript, told: Iterable[Told], turn: int | None) -> None:
         if lines := list(told):
-            one.keep(self._kept(one.thread))
-            one.write(lines, self._now(), turn)
+            self.keep(one.thread).write(lines, self._now(), turn)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from deepnb.running.current import Current
@@ -17,7 +17,7 @@ from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
-from deepnb.subagents.files import Files, tool_names
+from deepnb.subagents.files import read_files, tool_names
 from deepnb.values.agent import Listed, Skill, Subagent
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
@@ -61,7 +61,6 @@ class Workspace:
 
     @property
     def options(self) -> Options:
-        """The options in force."""
         return self.current.options
 
     @property
@@ -81,12 +80,10 @@ class Workspace:
 
     @property
     def thread(self) -> Thread:
-        """The current thread, read."""
         return self.threads.current
 
     @property
     def turns(self) -> Turns:
-        """The turns of the current thread."""
         return Turns(self.thread.turns)
 
     def fills(self) -> tuple[list[int], list[int]]:
@@ -106,13 +103,10 @@ class Workspace:
         return self.state.snapshot(self.thread)
 
     def close(self) -> None:
-        """Give back what is held open; no turn can be begun after it."""
         self.current.close()
         self.home.close()
         if self.persistence is not None and not self._lent:
             self.persistence.close()
-
-    # -- a database
 
     @property
     def persistence(self) -> Persistence | None:
@@ -121,6 +115,7 @@ class Workspace:
 
     def keep_in(self, database: Database, *, begun: bool) -> Persistence:
         """Keep all of it in a database from now on; unless this has `begun`, what is there is read when it is looked at."""
+        from deepnb.persistence.records import TranscriptLines
         from deepnb.running.persistence import Persistence
 
         self.home.keep_in_database(database)
@@ -130,7 +125,7 @@ class Workspace:
         self.state.persistence = kept
         if not begun:
             self.threads.reread()
-        self.transcripts.database = kept.lines
+        self.transcripts.database = partial(TranscriptLines, database)
         self.current.save = lambda: kept.save(self.threads, self.threads.kept_names)
         return kept
 
@@ -145,7 +140,15 @@ class Workspace:
         self.current.idle()
         options = self.changed(changes)
         if "tools" in changes and "approve" not in changes:
-            options = replace(options, approve=self._allowed_yet(options.tools))
+            # without the rules that allow functions which these tools have no more, or not as they were
+            from deepnb.engine.request import tool_name
+
+            policy, now = policy_of(self.options.approve), {tool_name(tool): tool for tool in options.tools}
+            was = {tool_name(tool): tool for tool in self.options.tools if not hasattr(tool, "offer")}
+            ended = {n for n in was if n not in now or fingerprint([now[n]]) != fingerprint([was[n]])}
+            rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in ended}
+            if rules != policy.rules:
+                options = replace(options, approve=Policy(policy.mode, rules).option)
         built = self.graphs.of(options)
         if built.rule.note and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
@@ -155,19 +158,6 @@ class Workspace:
         self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
         return built
-
-    def _allowed_yet(self, tools: Iterable[Any]) -> Any:
-        """Return the approvals without the rules that allow functions which these tools have no more, or not as they were."""
-        from deepnb.engine.request import tool_name
-
-        policy, now = policy_of(self.options.approve), {tool_name(tool): tool for tool in tools}
-        ended = {
-            name
-            for name, was in ((tool_name(tool), tool) for tool in self.options.tools if not hasattr(tool, "offer"))
-            if name not in now or fingerprint([now[name]]) != fingerprint([was])
-        }
-        rules = {name: rule for name, rule in policy.rules.items() if rule != "allow" or name not in ended}
-        return self.options.approve if rules == policy.rules else Policy(policy.mode, rules).option
 
     def changed(self, changes: Mapping[str, Any]) -> Options:
         """Return the options in force with changes; a model comes with the window that was set for it."""
@@ -187,16 +177,11 @@ class ThreadFiles:
         return self._workspace.state.read(self._thread)
 
     def write(self, update: Mapping[str, Any]) -> None:
-        """Merge path -> FileData into its files; None deletes.
-
-        While a turn is unfinished the write waits: writing into a thread with steps to run would
-        lose them. It is read back at once all the same.
-        """
+        """Merge path -> FileData into its files; None deletes. While a turn is unfinished the write waits, and is read back."""
         self._workspace.state.write(self._thread, update)
         self._workspace.current.tell()
 
     def whole(self, files: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the files of a state with their whole texts."""
         return self._workspace.graphs.restorer.files(files)
 
     def refresh(self) -> bool:
@@ -214,19 +199,13 @@ class ThreadFiles:
         return threads[meant.name] if meant.name else meant  # one of no name has nothing but its memory
 
 
-# -- the skills and the subagents that the files define, as they stand now
-
-
 class Catalogs:
-    """Reads what is new of both; what has not changed costs a look at the directory."""
+    """The skills and the subagents that the files define, as they stand now."""
 
     def __init__(self, current: Current, home: Home) -> None:
         self._current = current
         self._home = home
         self._catalog = Memo(Catalog)
-        self._agents = Files()
-
-    # -- skills
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -252,14 +231,12 @@ class Catalogs:
         """Return the messages that hold pinned skills, as the files are now; what is gone is left out."""
         if not pins:
             return []
-        from deepnb.engine.pinned_skills import pinned_message
+        from deepnb.engine.probe import pinned_message
         from deepnb.skills.frontmatter import body_of
 
         there = {s.name: s for s in self.found().skills if s.usable}
         texts = self.texts(list(there.values()))
         return [pinned_message(there[n], body_of(texts[there[n].path]), i) for n, i in pins.items() if n in there]
-
-    # -- subagents
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -274,21 +251,21 @@ class Catalogs:
         """Return the subagents of the files, broken ones included."""
         if self._current.options.graph is not None:  # its files are none of deepnb's
             return []
+
+        def wrong_model(model: str) -> str:
+            from deepnb.models.resolve import resolve
+
+            try:
+                resolve(model, namespace=self._current.options.namespace)
+            except DeepnbError as error:
+                return error.typed
+            return ""
+
         given = [agent.name for agent in self._current.options.subagents]
-        return self._agents.read(self._home.backend, self.tools, given, self._wrong_model)
+        return read_files(self._home.backend, self.tools, given, wrong_model)
 
     def usable_agents(self) -> tuple[Subagent, ...]:
         """Return the subagents that can be used; nothing is read where the part is off."""
         if not self._current.options.enable_subagents:
             return ()
         return tuple(one.agent for one in self.agents() if one.problem is None)
-
-    def _wrong_model(self, model: str) -> str:
-        """Return what is wrong with a model's name, in one line; nothing where it can be used."""
-        from deepnb.models.resolve import resolve
-
-        try:
-            resolve(model, namespace=self._current.options.namespace)
-        except DeepnbError as error:
-            return error.typed
-        return ""

@@ -177,10 +177,10 @@ def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool
     return made
 
 
-def replay(workspace: Workspace, path: str | Path, *, pace: bool) -> Tape:
+def replay(workspace: Workspace, path: str | Path) -> Tape:
     """Play a tape from the next turn on."""
     workspace.need("tapes")
-    model = tape_model(named_file(path, KIND), workspace.current.now, pace=pace)
+    model = tape_model(named_file(path, KIND), workspace.current.now)
     window = workspace.options.max_input_tokens
     workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
     return tape_of(model)

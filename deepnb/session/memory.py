@@ -384,7 +384,7 @@ class SessionMemory(Part):
         facts: dict[str, Any] = {"origin": "user", "note": "restarted: something was forgotten"}
         for path, text in left.items():
             change = FileDiff(path, None, redact(text))
-            journal.add(entry(change, id=journal.next_id(), at=now.now(), thread=now.thread.name, **facts))
+            journal.unsaved.append(entry(change, id=journal.next_id(), at=now.now(), thread=now.thread.name, **facts))
         journal.save()
 
     def keep(self, directory: str | Path) -> int:

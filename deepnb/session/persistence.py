@@ -21,11 +21,11 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
     """
     kept = workspace.persistence
     if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
-        return Restored(where=kept.database.where)
+        return kept.here
     if kept is not None and not kept.database.is_there and not str(where).startswith(POSTGRES):
         workspace.current.idle()
         kept.database.move(str(where))
-        return Restored(where=kept.database.where)
+        return kept.here
     _check(workspace, where)
     database = _open(where)
     try:
@@ -50,8 +50,8 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
 def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
     """What is back; a session that has `begun` has all of it already."""
     if not begun:
-        if kept.thread is not None and kept.thread in workspace.threads:
-            workspace.threads.switch(kept.thread)
+        if (current := kept.records.fact("thread")) is not None and current in workspace.threads:
+            workspace.threads.switch(current)
         if (policy := kept.policy) is not None and workspace.options.approve == "outside":
             workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)
     thread, threads = workspace.threads.current, workspace.threads

@@ -778,16 +778,16 @@ class Session(SessionContext):
         """The tape that is being recorded (`active`), or was last; None before the first."""
         return self._workspace.current.recording
 
-    def replay(self, path: str | Path, *, pace: bool = False) -> Tape:
+    def replay(self, path: str | Path) -> Tape:
         """Play a tape from the next turn on: it answers in the place of all models, until `use` names another.
 
         It needs no key and no provider's package. It answers the requests that were recorded, so begin as the recording
         did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
-        nearest one. Its tool calls need approval as those of any model. `pace` also keeps the time between pieces.
+        nearest one. Its tool calls need approval as those of any model.
         """
         from deepnb.session.disk import replay
 
-        return replay(self._workspace, path, pace=pace)
+        return replay(self._workspace, path)
 
     def export(self, path: str | Path, thread: str | None = None, *, overwrite: bool = False) -> Path:
         """Write a thread (the current one, if not given) to a file, without credentials; returns the file.
@@ -818,6 +818,6 @@ def _options(given: Mapping[str, Any]) -> Options:
     if is_address(given["graph"]):
         served: Options = part("Session(graph=URL)")(given)
         return served
-    from deepnb.wiring.attach import attached_options
+    from deepnb.wiring.build import attached_options
 
     return attached_options(given)

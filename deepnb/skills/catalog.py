@@ -4,44 +4,32 @@ A source whose backend says that nothing in it changed is not read at all. What 
 by path and content, so that of a set that changed only what is new is parsed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.coroutines import in_thread
-from deepnb.engine.file_extras import SkipReason, folder_version, skipped_entries
+from deepnb.engine.file_extras import SkipReason, file_versions, skipped_entries
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 
-DISABLED = ".disabled"
-"""The file of a source that names, a line each, the skills that are switched off."""
-_LOOKED_INTO = 20
-"""Directories without a SKILL.md in which one of a strange kind is looked for."""
+DISABLED = ".disabled"  # the file of a source that names, a line each, the skills that are switched off
+_LOOKED_INTO = 20  # directories without a SKILL.md in which one of a strange kind is looked for
 
 
 @dataclass(frozen=True)
 class Found:
     """What the sources hold."""
 
-    skills: tuple[Skill, ...] = ()
-    """Good ones in the order of their sources, then those that can't be used."""
-    findings: tuple[Finding, ...] = ()
-    """All there is to fix, in files that are overridden, too."""
+    skills: tuple[Skill, ...] = ()  # good ones in the order of their sources, then those that can't be used
+    findings: tuple[Finding, ...] = ()  # all there is to fix, in files that are overridden, too
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     source: str
-    path: str
-    """Of its SKILL.md."""
-
-    @property
-    def directory(self) -> str:
-        return self.path.rpartition("/")[0]
-
-
-Bars = dict[_Place, tuple[SkipReason, str | int]]
+    path: str  # of its SKILL.md
 
 
 class Catalog:
@@ -50,18 +38,18 @@ class Catalog:
     def __init__(self, sources: Sequence[str]) -> None:
         self.sources = tuple(f"{s.rstrip('/')}/" for s in sources)
         self._checked: dict[tuple[str, bytes], Checked] = {}
-        self._last: tuple[Any, Found] = (None, Found())
         self._versions: tuple[list[Any], Found] = ([], Found())
         """Of the sources when they were read last, and what was found; empty where one could not be told."""
 
     def read(self, backend: Any) -> Found:
         """Return the skills as they are in the files of a backend now."""
-        versions = [folder_version(backend, source, FILE_NAME) for source in self.sources]
-        versions = [] if None in versions else versions
+        versions = [file_versions(backend, source) for source in self.sources]
         known, last = self._versions
         if versions and versions == known:
             return last
-        bars = {  # links, which no listing shows, and files that are too large
+        bars: dict[
+            _Place, tuple[SkipReason, str | int]
+        ] = {  # links, which no listing shows, and files that are too large
             _Place(source, f"{source}{name}/{FILE_NAME}"): what
             for source in self.sources
             for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
@@ -70,53 +58,34 @@ class Catalog:
         places = [p for p in _places(self.sources, listings) if p not in bars]
         paths = [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
         answers = dict(zip(paths, backend.download_files(paths), strict=True))
+        checked: list[tuple[_Place, Checked]] = []
+        before, self._checked = self._checked, {}
+        for place in places:
+            content, error = answers[place.path].content, str(answers[place.path].error)
+            if content is not None:
+                key = place.path, blake2b(content, digest_size=16).digest()
+                self._checked[key] = before.get(key) or check(content, place.path)
+                checked.append((place, self._checked[key]))
+            elif error != "file_not_found":
+                checked.append((place, unreadable(place.path, error)))
         missing = [p for p in places if answers[p.path].error == "file_not_found"][:_LOOKED_INTO]
-        odd = [(p, backend.ls(p.directory)) for p in missing]
-        found = self._found(places, answers, listings, odd, bars)
-        self._versions = (versions, found)
+        odd = ((p, _strange(backend.ls(p.path.rpartition("/")[0]))) for p in missing)
+        checked += [(p, unreadable(p.path, kind)) for p, kind in odd if kind]
+        checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
+        for source, listing in zip(self.sources, listings, strict=True):
+            if (error := str(listing.error or "")) and "not_found" not in error:
+                what = f"this source can't be listed ({' '.join(error.split())[:200]})"
+                wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
+                checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
+        off = disabled(answers[source + DISABLED].content for source in self.sources)
+        found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
+        told = all(v is not None and None not in v.values() for v in versions)
+        self._versions = (versions if told else [], found)
         return found
 
     async def aread(self, backend: Any) -> Found:
         """Do what `read` does for a graph that is awaited."""
         return await in_thread(self.read, backend)
-
-    def _found(
-        self,
-        places: Sequence[_Place],
-        answers: Mapping[str, Any],
-        listings: Sequence[Any],
-        odd: Sequence[tuple[_Place, Any]],
-        bars: Bars,
-    ) -> Found:
-        contents = {path: response.content for path, response in answers.items()}
-        marks = {
-            path: str(answers[path].error).encode() if content is None else blake2b(content, digest_size=16).digest()
-            for path, content in contents.items()
-        }
-        errors = tuple((s, str(found.error or "")) for s, found in zip(self.sources, listings, strict=True))
-        errors = tuple((s, e) for s, e in errors if e and "not_found" not in e)
-        strange = tuple((p, kind) for p, listing in odd if (kind := _strange(listing)))
-        seen = (tuple(marks.items()), errors, strange, tuple(bars.items()))
-        last, found = self._last
-        if last == seen:
-            return found
-        checked = [(p, c) for p in places if (c := self._check(p.path, answers[p.path], marks[p.path]))]
-        checked += [(p, unreadable(p.path, kind)) for p, kind in strange]
-        checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
-        for source, error in errors:
-            what = f"this source can't be listed ({' '.join(error.split())[:200]})"
-            wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
-            checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
-        self._checked = {(p.path, marks[p.path]): c for p, c in checked if p.path in marks}
-        off = disabled(answers[source + DISABLED].content for source in self.sources)
-        found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
-        self._last = (seen, found)
-        return found
-
-    def _check(self, path: str, response: Any, mark: bytes) -> Checked | None:
-        if response.content is None:
-            return None if response.error == "file_not_found" else unreadable(path, str(response.error))
-        return self._checked.get((path, mark)) or check(response.content, path)
 
     def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
         named = labels(self.sources)
@@ -151,7 +120,6 @@ def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
 
 
 def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
-    """Return the directories that may be skills: directly below a source, wherever a backend says they are."""
     found = []
     for source, listing in zip(sources, listings, strict=True):
         for entry in listing.entries or ():

@@ -16,11 +16,9 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from deepnb.values.agent import Finding
 
-HEADER = 65_536
-"""Characters between the fences."""
+HEADER = 65_536  # characters between the fences
 DEEPEST = 20
-MOST = 2_000
-"""Keys and values: PyYAML takes some 0.1 ms for each."""
+MOST = 2_000  # keys and values: PyYAML takes some 0.1 ms for each
 
 _STR = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
@@ -58,21 +56,11 @@ class Items:
 class Fields:
     line: int
     fields: Mapping[str, Value]
-    lines: Mapping[str, int]
-    """The line of each key."""
-    colons: tuple[int, ...] = ()
-    """Lines of texts that YAML takes in quotes alone, because of a colon in them."""
+    lines: Mapping[str, int]  # the line of each key
+    colons: tuple[int, ...] = ()  # lines of texts that YAML takes in quotes alone, because of a colon in them
 
 
 Value = Text | Items | Fields
-
-
-@dataclass(frozen=True)
-class SkillFile:
-    """A SKILL.md taken apart."""
-
-    fields: Fields
-    body: str
 
 
 @dataclass
@@ -121,31 +109,27 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def read(data: bytes) -> SkillFile:
-    """Return the fields and the body of a SKILL.md; raises Broken."""
+def read(data: bytes) -> tuple[Fields, str]:
+    """Return the fields and the body of a SKILL.md; raise `Broken` for one that can't be read."""
     text = _text(data)
     first = text.partition("\n")[0]
     if not _FENCE.fullmatch(first):
-        raise Broken(
-            1, "the first line is not ---", "begin the file with ---, name: and description: below it, then ---"
-        )
+        do = "begin the file with ---, name: and description: below it, then ---"
+        raise Broken(1, "the first line is not ---", do)
     end = _CLOSING.search(text, len(first) + 1)
     if end is None:
         raise Broken(1, "the frontmatter is not closed", "add a line --- after its last field")
     header = text[len(first) + 1 : end.start()]
     if len(header) > HEADER:
-        raise Broken(
-            1,
-            f"the frontmatter has {len(header):,} characters; the limit is {HEADER:,}",
-            "move long text into the body",
-        )
-    return SkillFile(_fields(header), text[end.end() :].strip("\n"))
+        what = f"the frontmatter has {len(header):,} characters; the limit is {HEADER:,}"
+        raise Broken(1, what, "move long text into the body")
+    return _fields(header), text[end.end() :].strip("\n")
 
 
 def body_of(text: str) -> str:
     """Return a SKILL.md without its frontmatter; whole where that can't be read."""
     try:
-        return read(text.encode("utf-8", "surrogatepass")).body
+        return read(text.encode("utf-8", "surrogatepass"))[1]
     except Broken:
         return text
 
@@ -181,7 +165,11 @@ def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
         line = header.count("\n", 0, error.position) + 2
         raise Broken(line, f"the character U+{int(error.character):04X} is not allowed in YAML", "remove it") from None
     except yaml.MarkedYAMLError as error:
-        if (found := _before_colon(header, error)) is None or len(colons) == _COLONS:
+        mark, found = error.problem_mark, None
+        if mark is not None and "mapping values are not allowed" in str(error.problem):
+            # the field in whose text YAML met a colon, which other programs read as text
+            found = next((one for one in _PLAIN.finditer(header) if one.start() <= mark.index <= one.end()), None)
+        if found is None or any(map(_FIELD.fullmatch, found[2].split("\n")[1:])) or len(colons) == _COLONS:
             raise _mistake(error, header) from None
         text = quoted(" ".join(found[2].split())) + "\n" * found[2].count("\n")  # each line stays where it is
         line = header.count("\n", 0, found.start()) + 2
@@ -192,19 +180,9 @@ def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
     raise Broken(value.line, f"the frontmatter is {kind}", "write name: and description:, one field per line")
 
 
-_COLONS = 8
-"""How many texts of one file are read as if they had quotes."""
+_COLONS = 8  # how many texts of one file are read as if they had quotes
 _PLAIN = re.compile(r"^([\w-]+): +(?![\"'|>\[{&*!])(.*(?:\n[ \t]+\S.*)*)$", re.MULTILINE)
 """A field whose text has no quotes: `description: Use when: asked`, and the lines that it goes on in."""
-
-
-def _before_colon(header: str, error: yaml.MarkedYAMLError) -> re.Match[str] | None:
-    """Return the field in whose text YAML met a colon, which other programs read as text."""
-    mark = error.problem_mark
-    if mark is None or "mapping values are not allowed" not in str(error.problem):
-        return None
-    found = next((one for one in _PLAIN.finditer(header) if one.start() <= mark.index <= one.end()), None)
-    return None if found is None or any(map(_FIELD.fullmatch, found[2].split("\n")[1:])) else found
 
 
 class _Loader(yaml.SafeLoader):

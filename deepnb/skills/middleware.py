@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 
 from deepnb.engine import keys
 from deepnb.engine.listen import tell_notice
-from deepnb.engine.pinned_skills import PINNED, is_pinned, metadata
+from deepnb.engine.probe import PINNED, is_pinned, metadata
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.values.agent import SkillRead, skills_listed
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN
@@ -61,18 +61,14 @@ class SkillsMiddleware(Upstream):
         slots = "{skills_locations}{skills_load_warnings}"
         super().__init__(backend=backend, sources=list(sources), system_prompt=PROMPT + slots)
         self._catalog = Catalog(sources)
-        self._last: tuple[Found, dict[str, Any]] = (Found(), _state(Found()))
         self._listed: tuple[list[Any], str] = ([], "")
 
-    @property
-    def name(self) -> str:
-        return "SkillsMiddleware"
+    name = "SkillsMiddleware"  # type: ignore[assignment]
 
-    def _format_skills_locations(self) -> str:
+    def _format_skills_locations(self, *_: Any) -> str:
         return ""
 
-    def _format_skills_load_warnings(self, errors: list[str]) -> str:
-        return ""
+    _format_skills_load_warnings = _format_skills_locations  # type: ignore[assignment]
 
     def _format_skills_list(self, skills: list[Any]) -> str:
         known, text = self._listed
@@ -100,31 +96,21 @@ class SkillsMiddleware(Upstream):
         return self._changed(state, await self._catalog.aread(self._backend))
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        """Return what the state does not yet hold of it."""
-        known, update = self._last
-        if found is not known:
-            update = _state(found)
-            self._last = (found, update)
+        update: dict[str, Any] = {
+            keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
+            keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
+        }
         return None if all(state.get(k) == v for k, v in update.items()) else update
-
-
-def _state(found: Found) -> dict[str, Any]:
-    return {
-        keys.SKILLS: [metadata(s) for s in found.skills if s.usable],
-        keys.SKILL_ERRORS: [s.problem for s in found.skills if s.problem],
-    }
 
 
 # -- What of the skills the agent was shown in a thread, out of the turns' records
 
-_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")
-"""The first line of what `read_file` gives."""
+_SHOWN = re.compile(r"@@ lines (\d+)-(\d+) of (\d+)")  # the first line of what `read_file` gives
 
 
 @dataclass
 class _Seen:
-    then: str
-    """The file as it was when it was last shown."""
+    then: str  # the file as it was when it was last shown
     turns: dict[int, None] = field(default_factory=dict)
     lines: set[int] = field(default_factory=set)
     total: int = 0
@@ -159,7 +145,6 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
 
 
 def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (path, what read_file gave of it), for the main agent."""
     asked: dict[str, str] = {}
     for event in turn.events:
         if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:

@@ -22,12 +22,9 @@ from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
 from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
-FILES = 1_000
-"""Of one skill."""
-ALL_BYTES = 5 * BYTES
-"""Of one skill."""
-_TOGETHER = 4 * ALL_BYTES
-"""Bytes of a collection, which is held in memory until it is added."""
+FILES = 1_000  # of one skill
+ALL_BYTES = 5 * BYTES  # of one skill
+_TOGETHER = 4 * ALL_BYTES  # bytes of a collection, which is held in memory until it is added
 _SKILLS, _PLACES = 1_000, 20_000
 """Skills of a collection, and directories or names of a zip that are looked at for them."""
 _LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
@@ -42,8 +39,7 @@ class Package:
 
     directory: str
     files: Mapping[str, bytes]
-    where: str
-    """How its SKILL.md is named in what is said of it."""
+    where: str  # how its SKILL.md is named in what is said of it
 
     @property
     def checked(self) -> Checked:
@@ -61,18 +57,16 @@ def packages(path: Path, left_out: list[str] | None = None) -> list[Package]:
     One that can't be read whole is an error, or a line in `left_out`, if that is given.
     """
     if not path.exists():
-        raise NotFoundError(
-            f"there is no {path}", "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
-        )
+        do = "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
+        raise NotFoundError(f"there is no {path}", do)
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
     if path.is_dir():
         files = _from_directory(path.resolve())
         return _packages(files, path.resolve().name, str(path), left_out)
     if not zipfile.is_zipfile(path):
-        raise InvalidError(
-            f"{path.name} is neither a directory nor a zip", f"give the directory that contains {FILE_NAME}"
-        )
+        do = f"give the directory that contains {FILE_NAME}"
+        raise InvalidError(f"{path.name} is neither a directory nor a zip", do)
     try:
         with zipfile.ZipFile(path) as archive:
             return _packages(_from_zip(archive, path.name), "", path.name, left_out)
@@ -89,8 +83,15 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
         above = (path[:at] for at, sign in enumerate(f"/{path}") if sign == "/")
         if (top := next((one for one in above if one in found), None)) is not None:
             tops.setdefault(top.rstrip("/"), {})[path.removeprefix(top)] = file
-        elif (wrong := _meant(path)) is not None:
-            meant[wrong.what] = wrong
+        else:
+            *folders, last = path.split("/")
+            if FILE_NAME in folders:
+                place = "/".join(folders[: folders.index(FILE_NAME) + 1])
+                wrong = InvalidError(f"{place} is a directory", "make it a file: it contains the text of the skill")
+                meant[wrong.what] = wrong
+            elif last.casefold() == FILE_NAME.casefold():
+                wrong = InvalidError(f"{path} is called {last}", f"rename it to {FILE_NAME}")
+                meant[wrong.what] = wrong
     if not tops:
         do = f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
         raise next(iter(meant.values()), NotFoundError(f"{where} contains no {FILE_NAME}", do))
@@ -110,28 +111,12 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
             left_out.append(f"{where}/{top}: {error.typed}" if top else error.typed)
             continue
         directory = top.rpartition("/")[2] or name or _given_name(texts[FILE_NAME])
-        at = (
-            where
-            if not top and (where == directory or where.endswith(f"/{directory}"))
-            else f"{where}/{top or directory}"
-        )
-        made.append(Package(directory, texts, at))
+        is_named = not top and f"/{where}".endswith(f"/{directory}")
+        made.append(Package(directory, texts, where if is_named else f"{where}/{top or directory}"))
     return made
 
 
-def _meant(path: str) -> DeepnbError | None:
-    """Return what is wrong with a file in no skill that was meant to be, or stands in, a SKILL.md; None for any other."""
-    *folders, name = path.split("/")
-    if FILE_NAME in folders:
-        place = "/".join(folders[: folders.index(FILE_NAME) + 1])
-        return InvalidError(f"{place} is a directory", "make it a file: it contains the text of the skill")
-    if name.casefold() == FILE_NAME.casefold():
-        return InvalidError(f"{path} is called {name}", f"rename it to {FILE_NAME}")
-    return None
-
-
 def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
-    """Return the bytes of the files of one skill, within its bounds."""
     if len(files) > FILES:
         raise LimitError(f"more than {FILES:,} files", "leave some of them out")
     made, total = {}, 0
@@ -152,7 +137,7 @@ def _given_name(data: bytes) -> str:
     if name := normal(check(data, f"x/{FILE_NAME}").skill.name):
         return name
     try:
-        value = read(data).fields.fields.get("name")
+        value = read(data)[0].fields.get("name")
     except Broken:
         return "skill"
     return normal(value.text).replace("/", "-") if isinstance(value, Text) else "skill"
@@ -164,8 +149,7 @@ class _File:
 
     size: int
     read: Callable[[], bytes]
-    problem: DeepnbError | None = None
-    """Why it can't be a skill's."""
+    problem: DeepnbError | None = None  # why it can't be a skill's
 
 
 def _from_directory(top: Path) -> dict[str, _File]:

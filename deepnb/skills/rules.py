@@ -82,8 +82,7 @@ def preapproved(skills: Iterable[Skill]) -> dict[str, tuple[str, ...]]:
 
 
 FILE_NAME = "SKILL.md"
-BYTES = 10 * 1024 * 1024
-"""Of a whole file."""
+BYTES = 10 * 1024 * 1024  # of a whole file
 DESCRIPTION = 1024
 COMPATIBILITY = 500
 KNOWN = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -106,16 +105,15 @@ class _Made(Findings):
 
 def check(data: bytes, path: str) -> Checked:
     """Return a SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
-    made = _Made(path)
     if len(data) > BYTES:
-        _refuse_large(made, len(data))
-    else:
-        try:
-            header = read(data).fields
-            made.note_colons(header)
-            _check_fields(header, made)
-        except Broken as wrong:
-            made.broken(wrong.line, wrong.what, wrong.do)
+        return barred(path, "large", len(data))
+    made = _Made(path)
+    try:
+        header, _ = read(data)
+        made.note_colons(header)
+        _check_fields(header, made)
+    except Broken as wrong:
+        made.broken(wrong.line, wrong.what, wrong.do)
     return _checked(made)
 
 
@@ -135,21 +133,18 @@ def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
     """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
     made = _Made(path)
     if kind == "large":
-        _refuse_large(made, int(detail))
+        what = f"the file has {detail:,} bytes; the limit is {BYTES:,}"
+        made.broken(0, what, "move long text into other files")
     elif kind == "file link":
-        do = "replace it with a copy of the file"
-        made.broken(0, f"{FILE_NAME} is a link that points outside its directory, and is not followed", do)
+        what = f"{FILE_NAME} is a link that points outside its directory, and is not followed"
+        made.broken(0, what, "replace it with a copy of the file")
     elif kind == "link":
-        do = "move the directory itself here, or remove the link"
-        made.broken(0, f"the directory is a link to {detail}, and links are not followed", do)
+        what = f"the directory is a link to {detail}, and links are not followed"
+        made.broken(0, what, "move the directory itself here, or remove the link")
     else:
-        do = "remove the link; %skills add DIRECTORY adds a copy of its target"
-        made.broken(0, "the directory is a link that points outside its source, or nowhere, and is refused", do)
+        what = "the directory is a link that points outside its source, or nowhere, and is refused"
+        made.broken(0, what, "remove the link; %skills add DIRECTORY adds a copy of its target")
     return _checked(made)
-
-
-def _refuse_large(made: _Made, size: int) -> None:
-    made.broken(0, f"the file has {size:,} bytes; the limit is {BYTES:,}", "move long text into other files")
 
 
 def _checked(made: _Made) -> Checked:
@@ -202,7 +197,16 @@ def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
         made.broken(line, f"{name} is empty", f"write {name}: followed by text, in quotes if it is {text or 'empty'}")
         return
     if name == "name":
-        _check_name(line, text, made)
+        called, directory = normal(text), _directory(made.path)
+        if wrong := wrong_name(called):
+            fits = wrong_name(normal(directory)) is None
+            do = f"write name: {directory if fits else near(called)}, the name of its directory"
+            made.broken(line, wrong, do)
+            return
+        if called != unicodedata.normalize("NFKC", directory):
+            what = f"the name {called!r} differs from the directory {directory[:80]!r}"
+            made.note(line, what, f"write name: {near(directory)}, or rename the directory")
+        made.fields["name"] = called
         return
     most = {"description": DESCRIPTION, "compatibility": COMPATIBILITY}.get(name, len(text))
     if len(text) > most:
@@ -211,25 +215,12 @@ def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
     made.fields[name] = "" if value.nothing else text[:most]
 
 
-def _check_name(line: int, text: str, made: _Made) -> None:
-    name, directory = normal(text), _directory(made.path)
-    if wrong := wrong_name(name):
-        fits = wrong_name(normal(directory)) is None
-        made.broken(line, wrong, f"write name: {directory if fits else near(name)}, the name of its directory")
-        return
-    if name != unicodedata.normalize("NFKC", directory):
-        what = f"the name {name!r} differs from the directory {directory[:80]!r}"
-        made.note(line, what, f"write name: {near(directory)}, or rename the directory")
-    made.fields["name"] = name
-
-
 def _check_metadata(line: int, value: Value, made: _Made) -> None:
     if isinstance(value, Text) and not value.text.strip():
         return
     if not isinstance(value, Fields):
-        made.broken(
-            value.line, f"metadata is a {_kind(value)}", "write metadata: and indented lines key: text below it"
-        )
+        do = "write metadata: and indented lines key: text below it"
+        made.broken(value.line, f"metadata is a {_kind(value)}", do)
         return
     for key, one in value.fields.items():
         at = value.lines[key]
@@ -255,9 +246,8 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
         yield from words(value.text)
         return
     if isinstance(value, Fields):
-        made.broken(
-            value.line, "allowed-tools is a mapping", "write allowed-tools: and the tools, separated with spaces"
-        )
+        do = "write allowed-tools: and the tools, separated with spaces"
+        made.broken(value.line, "allowed-tools is a mapping", do)
         return
     for item in value.items:
         if isinstance(item, Text):

@@ -69,6 +69,8 @@ class DelegationMiddleware(SubAgentMiddleware):
     One instance serves the main agent and all nested ones.
     """
 
+    name = "SubAgentMiddleware"  # type: ignore[assignment]
+
     def __init__(
         self, backend: Any, agents: Sequence[Nested], private: frozenset[str], limit: int, text: str | None = None
     ) -> None:
@@ -91,10 +93,6 @@ class DelegationMiddleware(SubAgentMiddleware):
 
         task = self.tools[0].model_copy(update={"func": run, "coroutine": arun})
         self.tools = [task] if text is None else shortened([task], {TASK: task.description})
-
-    @property
-    def name(self) -> str:
-        return "SubAgentMiddleware"
 
     def _refused(self, kwargs: Mapping[str, Any]) -> ToolMessage | None:
         """Return words in the place of a subagent that would be nested too deep."""
@@ -123,7 +121,6 @@ def _deeper(config: RunnableConfig | None) -> RunnableConfig:
 
 
 def _depth() -> int:
-    """Return how deep the agent that runs is nested."""
     try:
         return int((get_config().get("configurable") or {}).get(_DEPTH, 0))
     except RuntimeError:  # outside a run

@@ -9,22 +9,18 @@ The frontmatter is YAML between two lines `---`; only `description` is required:
 - `skills`: directories of skills, or names of skills of the session
 
 A file has at most 100,000 bytes.
-
-What is checked is remembered by path and content, so that an unchanged set costs a listing, a download and a hash.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Any
 
 from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, one_line, quoted, read
 from deepnb.values.agent import FILE_TOOLS, FOLDER, Listed, Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError
 
-BYTES = 100_000
-"""Of a whole file: its body is in every request of the subagent."""
+BYTES = 100_000  # of a whole file: its body is in every request of the subagent
 DESCRIPTION = 1024
 KNOWN = ("name", "description", "tools", "model", "skills")
 
@@ -43,9 +39,8 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
     made = _Made(path)
     name = path.rpartition("/")[2].removesuffix(".md")
     if wrong := wrong_name(normal(name)):
-        made.broken(
-            0, f"{name!r} can't be a subagent's name ({wrong})", f"rename the file to {near(name, 'my-agent')}.md"
-        )
+        do = f"rename the file to {near(name, 'my-agent')}.md"
+        made.broken(0, f"{name!r} can't be a subagent's name ({wrong})", do)
     elif normal(name) in taken:
         made.broken(0, f"a subagent {name!r} is already defined in Python, which takes precedence", "rename the file")
     if len(data) > BYTES:
@@ -54,10 +49,10 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
         made.broken(1, "the file is empty", "%agent subagents add NAME writes one from a template")
     else:
         try:
-            whole = read(data)
-            made.note_colons(whole.fields)
-            _check_fields(whole.fields, normal(name), tools, made)
-            made.prompt = whole.body.strip()
+            fields, body = read(data)
+            made.note_colons(fields)
+            _check_fields(fields, normal(name), tools, made)
+            made.prompt = body.strip()
             if not made.prompt:
                 made.broken(0, "there is no text below the frontmatter", "write its system prompt there: what it does")
         except Broken as wrong_at:
@@ -72,38 +67,22 @@ def unreadable(path: str, why: str) -> Listed:
     return _listed(made, path.rpartition("/")[2].removesuffix(".md"))
 
 
-class Files:
-    """The subagents below `/agents/` of a backend."""
-
-    def __init__(self) -> None:
-        self._checked: dict[tuple[str, bytes], Listed] = {}
-        self._rules: tuple[Any, ...] = ()
-
-    def read(
-        self, backend: Any, tools: Sequence[str], taken: Sequence[str], model: Callable[[str], str]
-    ) -> list[Listed]:
-        """As they are now, by name; `model` says what is wrong with the name of a model, or nothing."""
-        entries = backend.ls(FOLDER).entries or ()
-        paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
-        answers = backend.download_files(paths) if paths else []
-        if self._rules != (rules := (tuple(tools), tuple(taken))):
-            self._checked, self._rules = {}, rules
-        keys = {r.path: (r.path, blake2b(r.content, digest_size=16).digest()) for r in answers if r.content is not None}
-        found = []
-        for response in answers:
-            if response.content is None:
-                found.append(unreadable(response.path, str(response.error)))
-                continue
-            key = keys[response.path]
-            known = self._checked.get(key) or check(response.content, response.path, tools, taken)
-            self._checked[key] = known
-            named = known.agent.model
-            if not known.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
-                where = f"{known.path}:{line}" if (line := known.lines.get("model")) else known.path
-                known = replace(known, problem=f"{where}: its model: {problem}")
-            found.append(known)
-        self._checked = {key: self._checked[key] for key in keys.values()}
-        return found
+def read_files(backend: Any, tools: Sequence[str], taken: Sequence[str], model: Callable[[str], str]) -> list[Listed]:
+    """Return the subagents below `/agents/` of a backend; `model` says what is wrong with the name of a model, or nothing."""
+    entries = backend.ls(FOLDER).entries or ()
+    paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
+    found = []
+    for response in backend.download_files(paths) if paths else ():
+        if response.content is None:
+            found.append(unreadable(response.path, str(response.error)))
+            continue
+        one = check(response.content, response.path, tools, taken)
+        named = one.agent.model
+        if not one.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
+            where = f"{one.path}:{line}" if (line := one.lines.get("model")) else one.path
+            one = replace(one, problem=f"{where}: its model: {problem}")
+        found.append(one)
+    return found
 
 
 def scaffold(name: str, description: str = "") -> str:
@@ -144,14 +123,12 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
         made.broken(1, "there is no description", "write description: what it is for, and when to use it")
     line, description = made.fields.get("description", (0, ""))
     if len(description) > DESCRIPTION:
-        made.broken(
-            line, f"description has {len(description):,} characters; the limit is {DESCRIPTION:,}", "shorten it"
-        )
+        what = f"description has {len(description):,} characters; the limit is {DESCRIPTION:,}"
+        made.broken(line, what, "shorten it")
     line, given = made.fields.get("name", (0, name))
     if normal(given) != name:
-        made.broken(
-            line, f"the name {given[:80]!r} differs from its file name", f"write name: {name}, or remove the line"
-        )
+        what = f"the name {given[:80]!r} differs from its file name"
+        made.broken(line, what, f"write name: {name}, or remove the line")
     line, named = made.fields.get("tools", (0, ()))
     for tool in named:
         if tool not in tools:
@@ -206,7 +183,6 @@ def tool_names(tools: Sequence[Any], files: bool) -> tuple[str, ...]:
 def check_name(name: str) -> str:
     """Return the name as it is compared, if it may be a subagent's."""
     if wrong := wrong_name(normal(name)):
-        raise InvalidError(
-            f"{name!r} can't be a subagent's name ({wrong})", f"%agent subagents add {near(name, 'my-agent')}"
-        )
+        do = f"%agent subagents add {near(name, 'my-agent')}"
+        raise InvalidError(f"{name!r} can't be a subagent's name ({wrong})", do)
     return normal(name)

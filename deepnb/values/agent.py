@@ -20,10 +20,7 @@ def normal(name: str) -> str:
 
 
 def wrong_name(name: str) -> str | None:
-    """Return what is wrong with a normal name; None for a good one.
-
-    Letters without a case (Chinese, say) are as good as lowercase ones.
-    """
+    """Return what is wrong with a normal name; None for a good one. Letters without a case (Chinese, say) are good."""
     if not name:
         return "the name is empty"
     if len(name) > LONGEST:
@@ -55,7 +52,6 @@ class Finding:
     """Counted from 1; 0 where it is no line that is wrong."""
     what: str
     do: str
-    """What to write instead."""
     broken: bool = True
 
     def __str__(self) -> str:
@@ -80,13 +76,11 @@ class Skill:
     allowed_tools: tuple[str, ...] = ()
     """Tools it asks to have approved beforehand."""
     source: str = ""
-    """The label of the source it comes from."""
     overrides: tuple[str, ...] = ()
     """Paths of skills of the same name in earlier sources, that it replaces."""
     notes: tuple[str, ...] = ()
     """What to fix, though it can be used."""
     enabled: bool = True
-    """Whether the agent sees it."""
 
     @property
     def usable(self) -> bool:
@@ -126,10 +120,7 @@ def skill_line(name: str, description: str, path: str) -> str:
 
 
 def skills_listed(skills: Sequence[tuple[str, str, str]], budget: int | None, count: Callable[[str], int]) -> list[str]:
-    """Return the lines of skills (name, description, path) in a request: as many as `budget` tokens have room for.
-
-    The last one then says how many others there are, and how they are found.
-    """
+    """Return the lines of skills (name, description, path) that `budget` tokens have room for; the last counts the others."""
     lines = [skill_line(*skill) for skill in skills]
     left, fits = budget or 0, len(lines) if budget is None else 0
     while fits < len(lines) and (left := left - count(lines[fits]) - 1) >= 0:
@@ -191,10 +182,8 @@ GENERAL_PURPOSE = Subagent(
 You are a subagent: another agent has handed you one task, and it sees nothing of your work but your last message.
 Do the task with your tools, then answer in full: what your last message leaves out is lost.""",
 )
-"""The one that is there by default."""
 
 WITHOUT_MEMORY = GENERAL_PURPOSE.description.replace(" but those of memory", "")
-"""Its description where the main agent has no memory."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +193,6 @@ class Listed:
     agent: Subagent
     source: Literal["built in", "Python", "file"]
     path: str = ""
-    """Of its file."""
     problem: str | None = None
     """Why it can't be used, in one line; None for a good one."""
     notes: tuple[str, ...] = ()
@@ -220,7 +208,6 @@ class Spent:
     runs: int = 0
     """Tasks it was handed."""
     calls: int = 0
-    """Model calls it made."""
     input: int = 0
     """Tokens, as the provider reported them, or as they were counted where it did not."""
     output: int = 0
@@ -241,9 +228,7 @@ class ModelInfo:
     window: int | None = None
     """Tokens; None where it is unknown."""
     sees: bool | None = None
-    """Whether it takes images."""
     caches: bool | None = None
-    """Whether its provider caches prompts."""
     note: str = ""
     """`in use`, `no LLM`, where the key is from."""
     do: str = ""
@@ -310,21 +295,16 @@ class Features:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.listed)
 
-    def __bool__(self) -> bool:
-        return bool(self.listed)
-
     @property
     def lacks(self) -> tuple[Feature, ...]:
-        """The features that are not there."""
         return tuple(one for one in self.listed if not one.has)
 
     def has(self, name: str) -> bool:
-        """Return whether it is there."""
         return all(one.name != name for one in self.lacks)
 
     def allows(self, hint: str) -> bool:
         """Return whether the agent does what a hint says to type."""
-        return all(self.has(needed(name)) for name in _TYPED.findall(hint)) and not (self and _OURS.search(hint))
+        return all(self.has(needed(name)) for name in _TYPED.findall(hint)) and not (self.listed and _OURS.search(hint))
 
     def need(self, name: str) -> None:
         """Raise an error in one line where the feature is not there."""

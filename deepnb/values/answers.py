@@ -1,7 +1,7 @@
 """What the text of a model's answer holds beside an answer: thinking in tags, and calls of tools.
 
 A model that was not trained for the server's form of calls writes them as text. Such a text is read as calls only where
-it is nothing else, and each call in it is of a tool that was offered.
+it is nothing else, and each call in it is of an offered tool.
 """
 
 import ast
@@ -74,7 +74,6 @@ class SpokenText:
         self._has_begun = self._has_thought = self._is_plain = False
         self._held = ""
         self.begun = False
-        """Whether there was any text."""
 
     def add(self, text: str) -> Iterator[tuple[bool, str]]:
         """Give what can be shown with one more piece: (whether it is thought, text)."""
@@ -225,7 +224,6 @@ def _read(
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """Return the JSON, or the Python literal, that begins here, and where it ends."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text, at)
     except ValueError:
@@ -234,7 +232,6 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _of_json(value: Any, offered: Mapping[str, Any]) -> list[Call]:
-    """Return the calls that an object is; a ValueError where it is another one."""
     if isinstance(value, list):
         return [call for one in value for call in _of_json(one, offered)]
     if not isinstance(value, Mapping):

@@ -87,10 +87,7 @@ class PendingCall:
         return short_repr(self, f"{self.name}({args})")
 
     def approve(self, *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
-        """Let it run as it is; with `remember`, calls of the same tool in this thread are not asked about again.
-
-        `also` are other tools that are allowed in this thread by the same word: those that a skill asks for.
-        """
+        """Let it run as it is; with `remember`, calls of its tool run unasked in this thread, as do those of `also`."""
         self._check_allowed("approve")
         if remember or also:
             self._check_allowed("remember")
@@ -104,7 +101,19 @@ class PendingCall:
     def edit(self, args: Mapping[str, Any], *, remember: bool = False, also: Iterable[str] = ()) -> Decision:
         """Let it run with other arguments; those that do not fit the tool are an error. The rest is as of `approve`."""
         self._check_allowed("edit")
-        _check_edit(self, args)
+        what, takes = f"an edit of {self.name}", f"the arguments are {', '.join(self.parameters)}"
+        if not isinstance(args, Mapping):
+            do = '%agent edit {"name": VALUE}'
+            raise InvalidError(f"{what} must be a JSON object, not a {type(args).__name__}", do)
+        if unknown := [name for name in args if self.parameters and name not in self.parameters]:
+            raise InvalidError(f"{what} has no {unknown[0]!r}", takes)
+        if missing := [name for name in self.required if self.parameters and name not in args]:
+            raise InvalidError(f"{what} lacks {missing[0]!r}", takes)
+        for name, value in args.items() if self.parameters else ():
+            wanted = self.parameters[name]
+            types = _TYPES.get(wanted)
+            if types and (not isinstance(value, types) or (isinstance(value, bool) and wanted != "boolean")):
+                raise InvalidError(f"{what}: {name} must be of type {wanted}, not {type(value).__name__}", takes)
         if remember or also:
             self._check_allowed("remember")
         return Decision(self, "edit", args=whole_value(dict(args)), remember=remember, also=tuple(also))
@@ -172,12 +181,10 @@ class Policy:
 
     @property
     def without_allowed(self) -> Policy:
-        """The policy without what is allowed for good."""
         mode: Mode = "outside" if self.mode == "allow" else self.mode
         return Policy(mode, {name: rule for name, rule in self.rules.items() if rule != "allow"})
 
     def with_rule(self, name: str, rule: Rule) -> Policy:
-        """Return the policy with another rule for a tool."""
         return replace(self, rules={**self.rules, name: rule})
 
 
@@ -238,21 +245,3 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list, tuple),
     "object": (Mapping,),
 }  # fmt: skip
-
-
-def _check_edit(call: PendingCall, args: Mapping[str, Any]) -> None:
-    what = f"an edit of {call.name}"
-    if not isinstance(args, Mapping):
-        raise InvalidError(f"{what} must be a JSON object, not a {type(args).__name__}", '%agent edit {"name": VALUE}')
-    if not call.parameters:
-        return
-    takes = f"the arguments are {', '.join(call.parameters)}"
-    if unknown := [name for name in args if name not in call.parameters]:
-        raise InvalidError(f"{what} has no {unknown[0]!r}", takes)
-    if missing := [name for name in call.required if name not in args]:
-        raise InvalidError(f"{what} lacks {missing[0]!r}", takes)
-    for name, value in args.items():
-        wanted = call.parameters[name]
-        types = _TYPES.get(wanted)
-        if types and (not isinstance(value, types) or (isinstance(value, bool) and wanted != "boolean")):
-            raise InvalidError(f"{what}: {name} must be of type {wanted}, not {type(value).__name__}", takes)

@@ -101,8 +101,7 @@ def headroom(window: int) -> int:
 def limit_of(window: int | None, reserve: int = 0, fixed: int = 0) -> int | None:
     """Return the most tokens that are sent where the reserve for the answer is lowered as the window fills; None without a window.
 
-    It is never lowered below 1,024 tokens or 5 % of the window, nor so far that less than that is left of it beside
-    what is `fixed`, as the room for thinking is.
+    It is never lowered below 1,024 tokens or 5 % of the window beside what is `fixed`, as the room for thinking is.
     """
     if window is None:
         return None
@@ -121,8 +120,7 @@ def rule_for(
 ) -> Rule:
     """Return the rule in force: what was asked for, else 0.85 of a known window, or 170,000 tokens.
 
-    Where a compaction would keep as much as sets it off, the default is kept instead, or a like part of the trigger;
-    with `as_asked` the rule has its conflict, and a fraction of an unknown window is no error.
+    Where a compaction would keep as much as sets it off, less is kept; with `as_asked` the rule has its conflict.
     """
     known = window is not None or (as_asked and keep is not None and keep[0] == "fraction")
     usual: tuple[Size, Size] = (
@@ -196,5 +194,4 @@ class Budget:
 
 
 def growth(totals: Sequence[int]) -> tuple[int, ...]:
-    """Differences of successive totals, those of a compaction (a fall) left out."""
     return tuple(b - a for a, b in pairwise(totals) if b > a)

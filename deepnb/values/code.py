@@ -6,6 +6,7 @@ A reader's help, not a fence: code can call anything by other names.
 import ast
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ _ADDRESS = re.compile(r"(?:https?|ftp|s3|gs|ssh|wss?)://")
 
 
 def _by_name(**names: str) -> Mapping[str, frozenset[str]]:
-    """Return what is reached for -> the names that reach for it, which are given in one text."""
     return {what.replace("_", " "): frozenset(text.split()) for what, text in names.items()}
 
 
@@ -62,27 +62,12 @@ _BUILT_IN = frozenset(_BUILT_IN_TEXT.split())
 
 
 @dataclass(frozen=True)
-class Sign:
-    """A character that a reader does not see, or takes for another."""
-
-    line: int
-    """Counted from 1."""
-    character: str
-    what: str
-    """`invisible`, `changes the direction of the text`, `looks like an ASCII letter`."""
-
-    @property
-    def name(self) -> str:
-        """`U+200B`."""
-        return f"U+{ord(self.character):04X}"
-
-
-@dataclass(frozen=True)
 class CodeReview:
     """What a reader of code is told of it."""
 
     code: str
-    signs: tuple[Sign, ...]
+    signs: tuple[tuple[int, str, str], ...]
+    """(line from 1, character, `invisible characters`): those that a reader does not see, or takes for others."""
     reaches: Mapping[str, tuple[int, ...]]
     """What it reaches for -> the lines where; `shell commands` and `magics` are those that begin with ! and %."""
 
@@ -90,8 +75,8 @@ class CodeReview:
     def warnings(self) -> tuple[str, ...]:
         """`network: lines 3, 7`, a line each; hidden characters first."""
         kinds: dict[str, list[int]] = {}
-        for sign in self.signs:
-            kinds.setdefault(sign.what, []).append(sign.line)
+        for line, _, what in self.signs:
+            kinds.setdefault(what, []).append(line)
         found = {**{what: tuple(dict.fromkeys(lines)) for what, lines in kinds.items()}, **self.reaches}
         return tuple(
             f"{what}: line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:8]))}"
@@ -102,17 +87,15 @@ class CodeReview:
     @property
     def lines(self) -> tuple[tuple[tuple[str, bool], ...], ...]:
         """Each line as pieces of (text, whether it stands for a character that can't be seen or trusted)."""
-        strange = {sign.character for sign in self.signs}
+        strange = {character for _, character, _ in self.signs}
         return tuple(tuple(_pieces(line, strange)) for line in self.code.split("\n"))
 
 
 def review(code: str) -> CodeReview:
-    """Return what is to be said of a piece of code."""
     return CodeReview(code, tuple(_signs(code)), {what: tuple(sorted(lines)) for what, lines in _reached(code).items()})
 
 
 def shown(pieces: tuple[tuple[str, bool], ...]) -> str:
-    """Return a line as plain text."""
     return "".join(text for text, _ in pieces)
 
 
@@ -127,26 +110,20 @@ def _pieces(line: str, strange: set[str]) -> Iterator[tuple[str, bool]]:
             yield (f"{character}{mark}" if is_letter else mark), True
 
 
-def _signs(code: str) -> Iterator[Sign]:
+def _signs(code: str) -> Iterator[tuple[int, str, str]]:
     for number, line in enumerate(code.split("\n"), 1):
         mixed = {i for found in _WORD.finditer(line) if _is_mixed(found[0]) for i in range(*found.span())}
         for i, character in enumerate(line):
             if character in _SEEN or (character.isascii() and character.isprintable()):
                 continue
-            if what := _strangeness(character, i in mixed):
-                yield Sign(number, character, what)
-
-
-def _strangeness(character: str, in_mixed_word: bool) -> str:
-    category = unicodedata.category(character)
-    if unicodedata.bidirectional(character) in ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"):
-        return "changes the direction of the text"
-    selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
-    if category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs") or character in _INVISIBLE or selects:
-        return "invisible characters"
-    if in_mixed_word and not character.isascii() and category[0] in "LMN":
-        return "letters that look like others"
-    return ""
+            category = unicodedata.category(character)
+            selects = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+            if unicodedata.bidirectional(character) in ("LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"):
+                yield number, character, "changes the direction of the text"
+            elif category in ("Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs") or character in _INVISIBLE or selects:
+                yield number, character, "invisible characters"
+            elif i in mixed and not character.isascii() and category[0] in "LMN":
+                yield number, character, "letters that look like others"
 
 
 def _is_mixed(word: str) -> bool:
@@ -156,8 +133,7 @@ def _is_mixed(word: str) -> bool:
     if unicodedata.normalize("NFKC", word) != unicodedata.normalize("NFC", word):
         return True
     scripts = {unicodedata.name(c, "").partition(" ")[0] for c in word if c.isalpha()}
-    foreign = scripts - {"LATIN", "MICRO"}
-    if "LATIN" in scripts and foreign:
+    if "LATIN" in scripts and scripts - {"LATIN", "MICRO"}:
         return True
     # A whole word of Cyrillic or Greek that could be read as ASCII.
     return bool(scripts & {"CYRILLIC", "GREEK"}) and all(c in _TWINS for c in word if c.isalpha())
@@ -168,30 +144,26 @@ _TWINS = frozenset("авеһіјӏорсухѕԁԛԝьАВЕІЈКМНОРСТУ
 
 
 def _reached(code: str) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    found = defaultdict[str, set[int]](set)
     lines = code.split("\n")
-
-    def note(what: str, *numbers: int) -> None:
-        found.setdefault(what, set()).update(numbers)
-
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     if magic := _CELL_MAGIC.match(lines[first]):
-        note("magics", first + 1)
+        found["magics"].add(first + 1)
         if magic[1] not in _TAKE_PYTHON:
-            body = range(first + 2, len(lines) + 1)
-            note("shell commands" if magic[1] in _SHELLS else UNREAD, *body, *(() if body else (first + 1,)))
+            body = range(first + 2, len(lines) + 1) or (first + 1,)
+            found["shell commands" if magic[1] in _SHELLS else UNREAD].update(body)
             return found
         lines[first] = "pass"
     tree, unread = _tree(lines)
     for at, text in unread.items():
-        note("shell commands" if _SHELL.match(text) else "magics" if _MAGIC.match(text) else UNREAD, at + 1)
+        found["shell commands" if _SHELL.match(text) else "magics" if _MAGIC.match(text) else UNREAD].add(at + 1)
         if called := _AUTOCALL.match(text):
             with suppress(SyntaxError):
                 for what in (what for node in ast.walk(ast.parse(called[1])) for what in _of_node(node)):
-                    note(what, at + 1)
+                    found[what].add(at + 1)
     for node in ast.walk(tree):
         for what in _of_node(node):
-            note(what, getattr(node, "lineno", 1))
+            found[what].add(getattr(node, "lineno", 1))
     return found
 
 

@@ -38,9 +38,7 @@ class Activity:
 
     def __init__(self) -> None:
         self.budget: Budget | None = None
-        """What the main agent's last request held."""
         self.usage = Usage()
-        """Tokens of the calls that have ended."""
         self._begun = False
         self._open: dict[tuple[str, ...], tuple[Path, str]] = {}
         """Calls of models and tools that go on, the newest last: key -> where, and in words."""
@@ -48,17 +46,15 @@ class Activity:
         """Id of a task -> the subagent that has it."""
 
     def add(self, event: Event) -> None:
-        """Something happened."""
         self._begun = True
         match event:
             case ModelStarted(call=call):
                 self._begin(("model", *event.path), event.path, WAITS[call.purpose])
                 if not event.path and call.purpose == "answer":
                     self.budget = call.budget
-            case TextDelta():
-                self._go_on(event.path, "the model answers")
-            case ThinkingDelta():
-                self._go_on(event.path, "the model thinks")
+            case TextDelta() | ThinkingDelta() if (key := ("model", *event.path)) in self._open:
+                does = "answers" if isinstance(event, TextDelta) else "thinks"
+                self._open[key] = event.path, f"the model {does}"
             case Retry():
                 self._begin(("model", *event.path), event.path, event.line)
             case ModelEnded(call=call):
@@ -89,10 +85,6 @@ class Activity:
         self._open.pop(key, None)
         self._open[key] = path, words
 
-    def _go_on(self, path: Path, words: str) -> None:
-        if (key := ("model", *path)) in self._open:
-            self._open[key] = path, words
-
 
 # -- What is said in a turn, piece by piece, to be searched
 
@@ -108,39 +100,25 @@ class TurnPassage:
 
 
 def passages(turn: Turn) -> Iterator[TurnPassage]:
-    """Yield all that is said in a turn, in order."""
+    """Yield all that is said in a turn, in order; the pieces of an answer, or of a thought, are one."""
     yield TurnPassage(turn.number, "prompt", turn.prompt)
-    said: list[str] = []
-    now = ("", 0, ())
-    for event in turn.events:
-        if isinstance(event, TextDelta | ThinkingDelta):
-            here = ("answer" if isinstance(event, TextDelta) else "thinking", event.call, event.path)
-            if here != now and said:
-                yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
-                said = []
-            now = here  # type: ignore[assignment]
-            said.append(event.text)
-        elif (one := _other(event)) is not None:
-            yield TurnPassage(turn.number, _what(one[0], getattr(event, "path", ())), one[1])
-    if said:
-        yield TurnPassage(turn.number, _what(now[0], now[2]), "".join(said))
-
-
-def _other(event: object) -> tuple[str, str] | None:
-    match event:
-        case ToolStarted():
-            return event.name, json.dumps(dict(event.args), ensure_ascii=False, default=str)
-        case ToolEnded():
-            return f"result of {event.name}", event.result
-        case Compacted():
-            return "summary", event.offload.summary
-        case Notice():
-            return "note", event.text
-    return None
-
-
-def _what(what: str, path: tuple[str, ...]) -> str:
-    return f"subagent: {what}" if path else what
+    for event in _joined(turn.events):
+        match event:
+            case TextDelta():
+                what, text = "answer", event.text
+            case ThinkingDelta():
+                what, text = "thinking", event.text
+            case ToolStarted():
+                what, text = event.name, json.dumps(dict(event.args), ensure_ascii=False, default=str)
+            case ToolEnded():
+                what, text = f"result of {event.name}", event.result
+            case Compacted():
+                what, text = "summary", event.offload.summary
+            case Notice():
+                what, text = "note", event.text
+            case _:
+                continue
+        yield TurnPassage(turn.number, f"subagent: {what}" if event.path else what, text)
 
 
 # -- A turn as it may leave the kernel: the same turn without credentials
@@ -166,18 +144,16 @@ def without_credentials(turn: Turn) -> Turn:
 
 
 def _joined(events: Iterable[Event]) -> list[Event]:
-    """Return the events; all pieces of one answer, or of one thought, where the first of them was."""
-    out: list[Event] = []
-    at: dict[Any, int] = {}
+    out, texts = list[Any](), dict[Any, tuple[int, list[str]]]()
     for event in events:
         if isinstance(event, TextDelta | ThinkingDelta):
-            place = at.setdefault((type(event), event.call, event.path), len(out))
-            if place < len(out):
-                known = out[place]
-                assert isinstance(known, TextDelta | ThinkingDelta)
-                out[place] = replace(known, text=known.text + event.text)
+            at, pieces = texts.setdefault((type(event), event.call, event.path), (len(out), []))
+            pieces.append(event.text)
+            if at < len(out):
                 continue
         out.append(event)
+    for at, pieces in texts.values():
+        out[at] = replace(out[at], text="".join(pieces))
     return out
 
 

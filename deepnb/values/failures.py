@@ -1,7 +1,7 @@
 """Failures in words: of a request to a model, as its provider tells it, and of a tool, with the user's own frames.
 
-Asked by status and by the names of classes, so that no provider's package is imported. What is retried is only what
-the provider has certainly not begun to answer: a status that says so, or a connection that was never made.
+Asked by status and by the names of classes, so that no provider's package is imported. Retried is only what the provider
+has certainly not begun to answer: a status that says so, or a connection that was never made.
 """
 
 import re
@@ -126,27 +126,22 @@ def is_overflow(error: BaseException) -> bool:
         if type(one).__name__.endswith("ContextOverflowError"):
             return True
         told = status_of(one) in _REFUSED if status_of(one) else hasattr(one, "body")  # in a stream there is no status
-        if told and _OVERFLOW.search(_said(one)):
+        if told and _OVERFLOW.search(f"{one} {getattr(one, 'body', None) or ''}"):
             return True
     return False
 
 
 def told_window(error: BaseException) -> int | None:
     """Return how many tokens the model takes, as the refusal of a request that was too long says it."""
-    said = " ".join(map(_said, causes(error)))
+    said = " ".join(f"{one} {getattr(one, 'body', None) or ''}" for one in causes(error))
     found = next((match for pattern in _WINDOWS if (match := pattern.search(said))), None)
     tokens = int(found[1].replace(",", "")) if found else 0
     return tokens if tokens >= _LEAST_WINDOW else None
 
 
 def refusal(error: BaseException) -> str:
-    """Return the words in which a provider refused a request."""
     chain = tuple(causes(error))
     return _words(next((one for one in chain if status_of(one) is not None or hasattr(one, "body")), chain[-1]))
-
-
-def _said(error: BaseException) -> str:
-    return f"{error} {getattr(error, 'body', None) or ''}"
 
 
 def _by_status(status: int, kind: str, words: str, again: bool = False, seconds: float | None = None) -> ModelFailure:
@@ -157,21 +152,18 @@ def _by_status(status: int, kind: str, words: str, again: bool = False, seconds:
         start = "start llama-server with --jinja" if found["jinja"] else f"start vLLM with {flags}"
         known = found["jinja"] or found["vllm"]
         return ModelFailure("the model is not given tools", detail, start if known else "use a model that calls tools")
-    if kind in _QUOTA:
-        return ModelFailure("the quota of this key is used up", detail, "raise it with the provider")
-    if status == 429:
-        return ModelFailure("rate limited", detail, "", again, seconds)
-    if status in (503, 529) or kind in _OVERLOADED:
-        return ModelFailure("the provider is overloaded", detail, "", again, seconds)
-    if status == 401:
-        return ModelFailure("the provider does not accept the key", detail, "type %agent key PROVIDER to enter another")
-    if status == 403:
-        return ModelFailure("the provider does not allow this request", detail, "fix it")
-    if status == 404:
-        return ModelFailure("the provider does not know this model or address", detail, "check the model's name")
-    if 400 <= status < 500 and status not in _AGAIN:
-        return ModelFailure("the provider does not accept the request", detail, "fix it")
-    return ModelFailure("the provider failed", detail, "", again, seconds)
+    known = (
+        (kind in _QUOTA, "the quota of this key is used up", "raise it with the provider"),
+        (status == 429, "rate limited", ""),
+        (status in (503, 529) or kind in _OVERLOADED, "the provider is overloaded", ""),
+        (status == 401, "the provider does not accept the key", "type %agent key PROVIDER to enter another"),
+        (status == 403, "the provider does not allow this request", "fix it"),
+        (status == 404, "the provider does not know this model or address", "check the model's name"),
+        (400 <= status < 500 and status not in _AGAIN, "the provider does not accept the request", "fix it"),
+        (True, "the provider failed", ""),
+    )
+    what, first = next((what, first) for fits, what, first in known if fits)
+    return ModelFailure(what, detail, first) if first else ModelFailure(what, detail, "", again, seconds)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -204,7 +196,6 @@ def _kind(error: BaseException) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """Return the provider's own words in one line, without credentials."""
     words = body_of(error).get("message") or getattr(error, "error", None) or error
     line = " ".join(redact(str(words)).split())
     return (line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…").rstrip(" .:")
@@ -310,7 +301,11 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def failure_text(error: BaseException) -> str:
     """`Error: ValueError: no such column`: what the model is told, and the card says."""
     try:
-        words = _misfits(error) or str(error).strip()
+        words = str(error).strip()
+        if type(error).__name__ == "ValidationError" and hasattr(error, "errors"):  # pydantic's words hold addresses
+            problems = misfits(error)
+            more = [f"and {len(problems) - PROBLEMS} more"] if len(problems) > PROBLEMS else []
+            words = "; ".join([*problems[:PROBLEMS], *more]) or words
     except Exception:  # of a class of the user's
         words = ""
     kind = type(error).__name__
@@ -325,39 +320,25 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-def _misfits(error: BaseException) -> str:
-    """Return what does not fit, of pydantic's error; in its own words are addresses in memory."""
-    if type(error).__name__ != "ValidationError" or not hasattr(error, "errors"):
-        return ""
-    problems = misfits(error)
-    more = [f"and {len(problems) - PROBLEMS} more"] if len(problems) > PROBLEMS else []
-    return "; ".join([*problems[:PROBLEMS], *more])
-
-
 def misfits(error: Any) -> list[str]:
     """Return what of a value does not fit, and why, as pydantic's error says it: `path: Field required`."""
     return [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
 
 
 def own_traceback(error: BaseException) -> str:
-    """Return where in the user's own code it came from, without credentials; in a library, where none of it is the user's.
-
-    Empty where all of it is of deepnb and its engine.
-    """
+    """Return the user's own frames, without credentials; a library's last ones where none is theirs."""
     walked = list(walk_tb(error.__traceback__))
     modules = (str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in walked)
     frames = zip(StackSummary.extract(iter(walked)), modules, strict=True)
     outside = [frame for frame, module in frames if module not in ENGINE]
-    own = [frame for frame in outside if not is_library(frame.filename)]
-    shown = own or outside[-_LIBRARY_FRAMES:]
+    shown = [frame for frame in outside if not is_library(frame.filename)] or outside[-_LIBRARY_FRAMES:]
     if len(shown) > _FRAMES:
         shown = [shown[0], *shown[1 - _FRAMES :]]
-    places = ("In a cell" if is_cell(frame.filename) else f'File "{frame.filename}"' for frame in shown)
-    lines = (
-        f"{place}, line {frame.lineno}, in {frame.name}\n" + (f"    {frame.line}\n" if frame.line else "")
-        for place, frame in zip(places, shown, strict=True)
-    )
-    return redact("".join(lines).rstrip())
+    lines = list[str]()
+    for frame in shown:
+        place = "In a cell" if is_cell(frame.filename) else f'File "{frame.filename}"'
+        lines += [f"{place}, line {frame.lineno}, in {frame.name}", *([f"    {frame.line}"] if frame.line else [])]
+    return redact("\n".join(lines))
 
 
 def is_library(file: str) -> bool:

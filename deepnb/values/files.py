@@ -69,7 +69,6 @@ class FileDiffs(Listing[FileDiff]):
 
 
 def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> FileDiffs:
-    """Return one FileDiff for each path whose text differs, by path."""
     paths = sorted({*before, *after})
     return FileDiffs(FileDiff(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p))
 
@@ -124,7 +123,6 @@ def disk_path(name: str | Path, problem: str = "can't be a file or a directory")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a directory, and those above it that are missing."""
     for one in reversed((folder, *folder.parents)):
         if not one.is_dir():
             one.mkdir(mode=0o700, exist_ok=True)
@@ -151,10 +149,7 @@ def write_whole(file: Path, content: bytes, check: Callable[[], None] = nothing)
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Inside, SIGINT (Ctrl-C, the stop button) is noted; it comes, as it would have, when this ends.
-
-    Python raises KeyboardInterrupt in the main thread alone: in any other this does nothing.
-    """
+    """Inside, SIGINT (Ctrl-C, the stop button) waits until this ends; in other threads than the main one it never comes."""
     before = signal.getsignal(signal.SIGINT)
     if before is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -185,7 +180,6 @@ class Occurrences:
     journal: int
     """Entries of the journal that tell of it."""
     prompt: bool
-    """Whether it is in the memory that is injected."""
     kept: int = 0
     """Records of earlier turns and checkpoints of a database that hold it, beside the messages of conversations."""
     left: str = ""
@@ -202,13 +196,11 @@ def pattern(words: str) -> re.Pattern[str]:
 
 
 def lines_with(words: str, text: str) -> tuple[str, ...]:
-    """Return the lines of a text that hold the words."""
     sought = pattern(words)
     return tuple(line for line in text.split("\n") if sought.search(line))
 
 
 def without(words: str, text: str) -> str:
-    """Return the text without the lines that hold the words."""
     sought = pattern(words)
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))
 

@@ -47,6 +47,10 @@ def _fact(value: Any, above: tuple[int, ...]) -> Any:
     if id(value) in above:
         return "itself"
     above = (*above, id(value))
+    if isinstance(value, CodeType):
+        counts = value.co_argcount, value.co_kwonlyargcount, value.co_flags
+        facts = value.co_names, value.co_varnames, value.co_freevars, *counts
+        return [value.co_code, facts, *(_fact(one, ()) for one in value.co_consts)]
     if isinstance(value, FunctionType):
         return list(_of_function(value, above))
     if isinstance(value, MethodType):
@@ -61,9 +65,8 @@ def _fact(value: Any, above: tuple[int, ...]) -> Any:
 
 
 def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any]:
-    """Yield its code, its defaults, what its closure holds, and the functions beside it that it calls."""
     code = function.__code__
-    yield list(_of_code(code))
+    yield _fact(code, ())
     yield _fact(function.__defaults__, above)
     yield [(name, repr(_fact(one, above))) for name, one in sorted((function.__kwdefaults__ or {}).items())]
     counted = {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_DEREF"}
@@ -77,14 +80,6 @@ def _of_function(function: FunctionType, above: tuple[int, ...]) -> Iterator[Any
     yield from (_fact(one, above) for one in functions if one.__globals__ is function.__globals__)
 
 
-def _of_code(code: CodeType) -> Iterator[Any]:
-    yield code.co_code
-    yield (code.co_names, code.co_varnames, code.co_freevars, code.co_argcount, code.co_kwonlyargcount, code.co_flags)
-    for value in code.co_consts:
-        yield list(_of_code(value)) if isinstance(value, CodeType) else _fact(value, ())
-
-
 def _names(code: CodeType) -> list[str]:
-    """Return the names that code and the code inside it may take from its module."""
     inner = (one for const in code.co_consts if isinstance(const, CodeType) for one in _names(const))
     return sorted({*code.co_names, *inner})

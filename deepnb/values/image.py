@@ -67,15 +67,17 @@ def image_size(data: bytes) -> tuple[int, int] | None:
         return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     if kind == "image/gif" and len(data) >= 10:
         return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
-    return _jpeg_size(data) if kind == "image/jpeg" else None
+    for mark, at, _ in _jpeg_parts(data) if kind == "image/jpeg" else ():
+        if 0xC0 <= mark <= 0xCF and mark not in (0xC4, 0xC8, 0xCC) and at + 9 < len(data):  # the first frame
+            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
+    return None
 
 
 def image_tokens(size: tuple[int, int] | None) -> int:
-    """Return about what an image costs: an estimate for all providers, since each counts in its own way.
+    """Return about what an image costs with any provider; the most that one can cost where the size is unknown.
 
     Width times height by 750, with the longer side brought down to 1,568 pixels: Anthropic's formula
     (https://docs.claude.com/en/docs/build-with-claude/vision). OpenAI's tiles and Gemini's are of the same order.
-    The most that one can cost where the size is unknown.
     """
     if size is None:
         return _MOST_TOKENS
@@ -83,15 +85,16 @@ def image_tokens(size: tuple[int, int] | None) -> int:
     return max(1, min(_MOST_TOKENS, round(size[0] * size[1] * scale * scale / _PIXELS)))
 
 
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """From the first frame header: the marker SOF, whose bytes 3 to 6 are height and width."""
+def _jpeg_parts(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield (marker, where it begins, where its part ends) up to the marker behind which the pixels are."""
     at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(data[at + 7 : at + 9], "big"), int.from_bytes(data[at + 5 : at + 7], "big")
-        at += 2 + length
-    return None
+    while at + 1 < len(data) and data[at] == 0xFF and data[at + 1] != 0xDA:
+        if data[at + 1] == 0xFF:  # it may be filled up
+            at += 1
+            continue
+        end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        yield data[at + 1], at, end
+        at = end
 
 
 # -- A picture without what it says in words: the metadata of PNG, JPEG, GIF and WebP, where a program leaves more than is seen
@@ -116,7 +119,6 @@ def bare_image(data: bytes) -> bytes:
 
 
 def bare_base64(text: str) -> str:
-    """Do what `bare_image` does for base64, alone or as a `data:` URL."""
     head, comma, body = text.partition(",") if text.startswith(_DATA) else ("", "", text)
     try:
         data = b64decode(body)
@@ -148,22 +150,15 @@ def _png(data: bytes) -> Iterator[bytes]:
 
 def _jpeg(data: bytes) -> Iterator[bytes]:
     yield data[:2]
-    at = 2
-    while data[at : at + 1] == b"\xff":
-        if data[at + 1] == 0xFF:  # it may be filled up
-            at += 1
-            continue
-        mark, end = data[at + 1], at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-        if mark == 0xDA:  # from here on it is pixels
-            break
-        if mark == 0xE1 and (turned := _orientation(data[at + 4 : end])) > 1:
+    start = 2
+    for mark, at, start in _jpeg_parts(data):
+        if mark == 0xE1 and (turned := _orientation(data[at + 4 : start])) > 1:
             body = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([turned]) + bytes(6)
             yield b"\xff\xe1" + (len(body) + 2).to_bytes(2, "big") + body
         if mark in (_JFIF, _ICC, _ADOBE) or not (0xE0 <= mark <= 0xEF or mark == _COMMENT):
-            yield data[at:end]
-        at = end
+            yield data[at:start]
     end = data.rfind(b"\xff\xd9")
-    yield data[at : end + 2 if end >= at else None]
+    yield data[start : end + 2 if end >= start else None]
 
 
 def _orientation(exif: bytes) -> int:

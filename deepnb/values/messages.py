@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Literal, Self, TypeVar, overload
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from deepnb.gate.own_words import own_words
 
@@ -13,11 +13,7 @@ T = TypeVar("T")
 
 
 class GrowingList(Sequence[T], Generic[T]):
-    """The first `n` values of a list that only grows: a turn keeps one for the price of an int.
-
-    `replace_from(kept, new)` shares the list while it is only appended to, and starts another where an
-    earlier value was changed or taken away.
-    """
+    """The first `n` values of a list that only grows, shared while it does: a turn keeps one for the price of an int."""
 
     __slots__ = ("_n", "_values")
 
@@ -26,7 +22,7 @@ class GrowingList(Sequence[T], Generic[T]):
         self._n = len(self._values)
 
     def replace_from(self, kept: int, new: Sequence[T]) -> Self:
-        """Return the first `kept` of these values followed by `new`."""
+        """Return the first `kept` of these values followed by `new`, in the same list where nothing is taken away."""
         if kept == self._n == len(self._values):
             self._values.extend(new)
             return self._view(len(self._values))
@@ -42,7 +38,6 @@ class GrowingList(Sequence[T], Generic[T]):
         return made
 
     def shares(self, other: GrowingList[T]) -> bool:
-        """Return whether both are views of one list."""
         return self._values is other._values
 
     def __len__(self) -> int:
@@ -51,11 +46,7 @@ class GrowingList(Sequence[T], Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return islice(self._values, self._n)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+    def __getitem__(self, index: Any) -> Any:
         at = range(self._n)[index]
         return self._values[at] if isinstance(at, int) else tuple(map(self._values.__getitem__, at))
 

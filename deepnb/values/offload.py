@@ -1,9 +1,8 @@
 """What left the prompt: a compaction, the facts that its summary must not lose, and the offloaded messages.
 
-A summarizer keeps the gist and drops what can't be guessed again: a path, a ticket number, 37 ms, what the
-user forbade, asked to remember and said of themselves. Those are looked for here, in any language that writes them
-with digits and Latin letters, and the user's sentences in English, Chinese, Japanese, Korean, German, French and Spanish.
-What a look at the data gives again (types, names of columns) is none, and neither are deepnb's own files.
+A summarizer keeps the gist and drops what can't be guessed again: a path, a ticket number, 37 ms, what the user forbade,
+asked to remember and said of themselves. Those are looked for here, the user's sentences in seven languages. What a look
+at the data gives again (types, names of columns) is none, and neither are deepnb's own files.
 """
 
 import re
@@ -92,7 +91,6 @@ def _is_lasting(anchor: Anchor, typed: str, answer: bool) -> bool:
 
 
 def lost(anchors: Iterable[Anchor], summary: str) -> tuple[Anchor, ...]:
-    """Return the anchors that the summary does not hold word for word."""
     held = _plain(summary)
     return tuple(a for a in anchors if not _holds(held, _plain(a.text)))
 
@@ -242,8 +240,7 @@ _BETWEEN = " | "
 def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str | None, more: int = 0) -> AnchorBlock:
     """Return the anchors as text of at most `room` tokens: what the user said first, then kinds in turn, the newest first.
 
-    What stands in a sentence of the user's is not said again. What has no room is named by number, with the file that
-    holds it; `path` is that file, and `more` how many others it holds.
+    What has no room is named by number, with the file `path` that holds it, and `more` others.
     """
     if not anchors:
         return AnchorBlock()

@@ -42,9 +42,7 @@ class Sent:
 class Request:
     """Tools, system prompt and messages, in the order in which providers cache a prefix.
 
-    Kept for every call of a session: the head is one object while nothing in it changes, and the
-    body one list for as long as the thread only grows. So n calls take the room of n messages, not
-    of their square.
+    Head and body are shared by the requests of a session: n calls take the room of n messages, not of their square.
     """
 
     head: tuple[Sent, ...] = ()
@@ -105,8 +103,7 @@ _SPANS = {"memory": (MEMORY_OPEN, GUIDELINES_CLOSE), "skills": (SKILLS_OPEN, SKI
 def system_parts(text: str) -> list[tuple[str, str]]:
     """Return (part, text) pieces of a system prompt, in order; joined they are `text` again.
 
-    A span reaches from its first opening tag to its last closing one before the next span, so a memory file that
-    holds a closing tag does not end the block early.
+    A span reaches to its last closing tag before the next one, so a memory file that holds a closing tag does not end it.
     """
     out: list[tuple[str, str]] = []
     at, left = 0, dict(_SPANS)
@@ -131,10 +128,7 @@ _SKILL = re.compile(r"^- \*\*([^*\n]+)\*\*: ", re.MULTILINE)
 
 
 def system_pieces(text: str) -> list[tuple[str, str, str]]:
-    """Return (part, name, text) of a system prompt, in order: each memory file and each skill by itself; joined they are `text` again.
-
-    A line of a memory file that is the path of one, between blank lines, begins a piece as well.
-    """
+    """Return (part, name, text) of a system prompt, each memory file and skill by itself; joined they are `text` again."""
     out: list[tuple[str, str, str]] = []
     for part, stretch in system_parts(text):
         if part == "memory":
@@ -184,10 +178,7 @@ class Item:
 
 
 def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]:
-    """Return all of a request, part by part in the order in which it was sent, in each the largest first.
-
-    Nothing is counted again: the tokens of a part's items are together those of its pieces. `own_tools` are the user's.
-    """
+    """Return all of a request as items, by part in the order in which it was sent, the largest first; `own_tools` are the user's."""
     head: dict[tuple[str, str], int] = {}
     for piece in request.head:
         key = (piece.part, _FRAMES.get((piece.part, piece.label), piece.label))
@@ -200,7 +191,6 @@ def items(request: Request, own_tools: Collection[str] = ()) -> tuple[Item, ...]
 
 
 def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
-    """Yield the large messages of each part, and the others of it as one item."""
     by_part: dict[str, list[Item]] = {}
     for pieces in messages:
         for part in dict.fromkeys(piece.part for piece in pieces):
@@ -217,7 +207,6 @@ def _messages(messages: Iterable[tuple[Sent, ...]]) -> Iterator[Item]:
 
 
 def _out(item: Item, own_tools: Collection[str]) -> str:
-    """Return what takes an item out."""
     part, name = item.part, item.name
     match part:
         case "tools":

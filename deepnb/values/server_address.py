@@ -32,12 +32,10 @@ class ServerAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server is on this machine."""
         return bool(_LOOPBACK.fullmatch(urlsplit(self.url).hostname or ""))
 
 
 def is_address(value: object) -> bool:
-    """Return whether a value is the address of a server."""
     return isinstance(value, str) and bool(re.match(r"https?://", value))
 
 

@@ -94,10 +94,7 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def moment(at: str) -> float:
-    """Return seconds since 1970 of an ISO timestamp, for sorting: where clocks go back, text does not sort by time.
-
-    What is no timestamp comes first.
-    """
+    """Return seconds since 1970 of an ISO timestamp, 0 for other texts: where clocks go back, text does not sort by time."""
     try:
         return datetime.fromisoformat(at).timestamp()
     except ValueError:
@@ -203,7 +200,6 @@ def in_python(line: str) -> str:
 
 @cache
 def _commands() -> re.Pattern[str]:
-    """Return the pattern of a command; most sessions never compile it."""
     names = "|".join(re.escape(name) for name in sorted(CALLS, key=len, reverse=True))
     return re.compile(rf"(?<!%)(?:{names})(?![\w?])")
 

@@ -27,5 +27,4 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def count(text: str) -> int:
-    """Return how many tokens `text` has."""
     return len(_TOKEN.findall(text))

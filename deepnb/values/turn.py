@@ -10,21 +10,13 @@ from typing import Any, Literal
 from deepnb.values.agent import Skill
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.budget import Budget
-from deepnb.values.messages import Message, Messages, ToolCall
+from deepnb.values.messages import Messages
 from deepnb.values.offload import Flush, Offload
 from deepnb.values.request import Request
 from deepnb.values.text import Listing, excerpt, short_repr
 
-__all__ = [
-    "Asked", "Call", "CodeOutput", "Compacted", "Decided", "Decision", "Event", "Flushed", "Message", "Messages", "ModelEnded", "ModelStarted", "Notice",
-    "Path", "PendingCall", "Price", "Purpose", "Retry", "Skill", "Snapshot", "TextDelta", "ThinkingDelta", "ThreadInfo", "ThreadInfos", "ToolCall", "ToolEnded",
-    "ToolStarted",
-    "Turn", "Turns", "Usage", "cost_of", "price_of",
-]  # fmt: skip
-
 Path = tuple[str, ...]
 """Where in the nest of agents something happened: ids of the enclosing `task` calls, outermost first."""
-
 
 Purpose = Literal["answer", "summary", "flush"]
 """What a model was called for."""
@@ -61,10 +53,7 @@ The user gives them: deepnb ships none, since they change and differ by contract
 
 
 def price_of(prices: Mapping[str, Price], model: str, label: str = "") -> Price | None:
-    """Return the price of the model a provider calls `model`, shown under `label`; None where none was given for it.
-
-    A price may be given under either name: `openai:gpt-5.2` or `gpt-5.2`.
-    """
+    """Return the price given for `label`, or for what the provider calls the model, with `openai:` before it or without."""
     own = not model or label == model or label.partition(":")[2] == model
     for name in (label if own else "", model):
         if name and name in prices:
@@ -158,9 +147,7 @@ class Call:
     model: str = ""
     """What the provider calls the model; empty where it says no name."""
     agent: str = ""
-    """The name of the subagent that made the call; empty for the main agent."""
     request: Request | None = field(default=None, compare=False, repr=False)
-    """What was sent, piece by piece."""
     answered: int = 0
     """Tokens of the answer by deepnb's own count, where the provider reported no usage."""
 

@@ -1,7 +1,7 @@
 """The wings: features that can be left out, each in a folder of `deepnb/wings` and registered here by one row.
 
-A row is made of strings alone, so that no wing is imported to know what it brings. What brings it is imported when it is
-first used. To take a wing out, delete its folder and its row: each of its names then says that it is not here.
+A row is made of strings alone: what it names is imported when it is first used. To take a wing out, delete its folder and
+its row: each of its names then says that it is not here.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ package  directory:folder DIR  ?include:places PATH...  --yes
             "import deepnb.formats": "opening:Format",
             "%agent open": "magic:agent_open",
             "deepnb.OpenedSession": "session:OpenedSession",
-            "deepnb.list_sessions": "session:list_sessions",
+            "deepnb.list_sessions": "opening:list_sessions",
             "deepnb.open_session": "session:open_session",
         },
         usage="""
@@ -106,7 +106,6 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
 
 
 def names(kind: str) -> list[str]:
-    """Return the names of all wings that begin like that."""
     return [name for wing in WINGS.values() for name in wing.names if name.startswith(kind)]
 
 

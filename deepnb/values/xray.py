@@ -28,8 +28,7 @@ _CHANGED = {
 def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
     """Yield each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
 
-    The words come from comparing each request with the one before it of the same agent and purpose. A provider that
-    has reported no cached token so far is not judged.
+    A provider that has reported no cached token so far is not judged.
     """
     before: dict[tuple[Path, Purpose], tuple[Turn, Call]] = {}
     caches = False
@@ -66,8 +65,7 @@ UNKNOWN = Caching()
 def cacheable(before: Request, now: Request, how: Caching) -> int:
     """Return tokens at the beginning of a request that a provider can have kept from the one before it.
 
-    Where it is not known whether tools are read before the system prompt or after it (templates of local models do
-    either), what is the same in both orders.
+    Templates of local models read tools before the system prompt or after it: then what is the same in both orders.
     """
     if how.marks:
         same = same_beginning(before, now)
@@ -79,8 +77,8 @@ def cacheable(before: Request, now: Request, how: Caching) -> int:
 
 def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
     """Return tokens at the beginning of a request that are as in another."""
-    pairs = takewhile(lambda pair: _is_same(*pair), zip(before, now, strict=False))
-    return sum(piece.tokens for _, piece in pairs)
+    now = tuple(now)
+    return sum(piece.tokens for piece in now[: _alike(tuple(before), now)])
 
 
 def _tools_last(request: Request) -> Iterator[Sent]:
@@ -118,24 +116,16 @@ def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
         return ""
     if (call.model or turn.model) != (before.model or turn_before.model):
         return "another model answered"
-    if changed := _first_change(before.request, call.request):
-        return _CHANGED.get(changed, "earlier messages changed")
+    then, now = tuple(before.request or ()), tuple(call.request or ())
+    if then and now and (at := _alike(then, now)) < len(then):
+        part = "messages" if at == len(now) else now[at].part if now[at].part in _CHANGED else then[at].part
+        return _CHANGED.get(part, "earlier messages changed")
     with suppress(ValueError, TypeError):  # a clock may give no such times
         began, started = datetime.fromisoformat(turn_before.started), datetime.fromisoformat(turn.started)
         pause = (started - began).total_seconds() - turn_before.seconds
         if turn is not turn_before and pause >= KEPT:
             return f"{pause / 60:,.0f} minutes since the call before"
     return "the provider did not keep it"
-
-
-def _first_change(before: Request | None, now: Request | None) -> str:
-    """Return the part of the first piece that is no longer as it was; empty where all of them are."""
-    if before is None or now is None:
-        return ""
-    for a, b in zip(before, now, strict=False):
-        if not _is_same(a, b):
-            return b.part if b.part in _CHANGED else a.part
-    return "" if sum(1 for _ in before) <= sum(1 for _ in now) else "messages"
 
 
 # -- One request laid open: its pieces by part, and what changed since the request before it
@@ -147,7 +137,6 @@ class Prefix:
 
     same: int
     before: int
-    """Bytes of the request before."""
     now: int
 
     @property
@@ -267,13 +256,11 @@ class Layer:
 
     name: str
     does: str
-    """In one line."""
     origin: str
     """The system it comes from: deepagents, LangChain, deepnb, or `yours`."""
     parts: tuple[str, ...] = ()
     """The parts of a request (`values.budget.PARTS`) that are its."""
     tools: tuple[str, ...] = ()
-    """The tools that it gives the model."""
     tokens: int | None = None
     """What it added to the request that was looked at; None before the first."""
 

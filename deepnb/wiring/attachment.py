@@ -45,7 +45,6 @@ class Attachment:
 
     @property
     def is_served(self) -> bool:
-        """Whether it is on a server."""
         return self.served is not None
 
     @property
@@ -55,11 +54,10 @@ class Attachment:
         return frozenset(name for name, rule in named.items() if rule)
 
     def called(self, name: str) -> Attachment:
-        """Give the attachment under another name."""
         return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
-        """Return why the graph would not read a file, in one line; empty where it would. `guarded` is memory, a note, a skill or a subagent."""
+        """Return why the graph would not read a file, in one line; empty where it would."""
         if self.backend is None:
             return _line(self.features, "files")
         if not guarded or self.stored is not None or (path in memory and self.features.has("memory")):
@@ -80,23 +78,11 @@ def is_graph(value: object) -> bool:
 def attachment(
     graph: Any, messages: str, make: Callable[..., Any], *, backend: Any = None, checkpointer: Any = None
 ) -> Attachment:
-    """Return a graph with all that is known of it; an error in one line for what can't be attached.
-
-    `backend` and `checkpointer` are what was given beside it.
-    """
-    from deepnb.engine.attached_graph import graph_parts
-
-    _check(graph, messages)
-    name = "your graph" if graph.name == "LangGraph" else graph.name
-    parts = graph_parts(graph)
-    where = backend if backend is not None else _backend(parts)
-    found = _features(name, graph, parts, where, checkpointer)
-    return Attachment(graph, name, messages, parts, found, where, _is_state(where), make)
-
-
-def _check(graph: Any, messages: str) -> None:
+    """Return a graph with all that is known of it; `backend` and `checkpointer` are what was given beside it."""
     from langgraph.graph import StateGraph
     from langgraph.graph.state import CompiledStateGraph
+
+    from deepnb.engine.attached_graph import graph_parts
 
     if isinstance(graph, StateGraph):
         raise InvalidError("this graph is not compiled yet", "graph=builder.compile()")
@@ -110,14 +96,16 @@ def _check(graph: Any, messages: str) -> None:
         lists = [name for name in channels if "messages" in name.lower()]
         do = f"messages_key={lists[0]!r}" if lists else 'messages_key="..." names the channel of its conversation'
         raise InvalidError(f"the graph has no channel {messages!r}: it has {', '.join(channels)}", do)
-
-
-def _backend(parts: GraphParts) -> Any:
-    """Return where the files of a graph are: those of its file tools, else of its memory, skills or history."""
-    if (files := parts.of("FilesystemMiddleware")) is not None:
-        return files.backend
-    readers = map(parts.of, ("MemoryMiddleware", "SkillsMiddleware", "SummarizationMiddleware"))
-    return next((found for one in readers if (found := getattr(one, "_backend", None)) is not None), None)
+    name = "your graph" if graph.name == "LangGraph" else graph.name
+    parts = graph_parts(graph)
+    where = backend
+    if where is None and (files := parts.of("FilesystemMiddleware")) is not None:
+        where = files.backend
+    elif where is None:
+        readers = map(parts.of, ("MemoryMiddleware", "SkillsMiddleware", "SummarizationMiddleware"))
+        where = next((found for one in readers if (found := getattr(one, "_backend", None)) is not None), None)
+    found = _features(name, graph, parts, where, checkpointer)
+    return Attachment(graph, name, messages, parts, found, where, _is_state(where), make)
 
 
 def _is_state(backend: Any) -> bool:
@@ -171,12 +159,10 @@ def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpoint
 
 
 def has_checkpointer(graph: Any) -> bool:
-    """Return whether a graph was compiled with a checkpointer."""
     return hasattr(getattr(graph, "checkpointer", None), "get_tuple")
 
 
 def skill_sources(middleware: Any) -> tuple[str, ...]:
-    """Return the directories that a middleware for skills reads."""
     return tuple(one if isinstance(one, str) else str(one[0]) for one in middleware.sources)
 
 

@@ -1,37 +1,43 @@
 """Options and the session they run in -> a graph, and what the session needs to know of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 from langchain.agents import create_agent
 
 from deepnb.backends.guarded import GuardedBackend
+from deepnb.backends.wrapper import no_files
 from deepnb.backends.writer import writer
 from deepnb.context.counting import Meter
 from deepnb.engine import keys
 from deepnb.engine.approvals import ApprovalMiddleware
+from deepnb.engine.attached_graph import AttachedGraph
+from deepnb.engine.compaction import CompactionSteps
 from deepnb.engine.graph import Graph, OwnGraph
 from deepnb.engine.images import takes_images
-from deepnb.engine.request import tool_name
+from deepnb.engine.request import reserve_of, tool_name
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.structured import Form, StructuredMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import LeanToolsMiddleware, described
 from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
+from deepnb.models.keys import window_of
+from deepnb.models.resolve import label_of
 from deepnb.skills.catalog import Found
 from deepnb.skills.middleware import SkillsMiddleware
 from deepnb.subagents.delegation import DelegationMiddleware, Nested, nested_graph
 from deepnb.values.agent import FILE_TOOLS, GENERAL_PURPOSE, TASK, WITHOUT_MEMORY, Subagent, normal
-from deepnb.values.budget import Rule
-from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
+from deepnb.values.budget import Rule, Size, headroom, rule_for
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.request import MORE_TOOLS, SYSTEM_PROMPT, default_prompt, lean_prompt
 from deepnb.values.text import whole
 from deepnb.values.xray import UNKNOWN, Caching
+from deepnb.wiring.attachment import attachment, has_checkpointer, skill_sources
 from deepnb.wiring.layers import Host, Layers
-from deepnb.wiring.model import Measured, caching_of, main_model, own_model
-from deepnb.wiring.options import Options, effects, own_tools
+from deepnb.wiring.model import Measured, caching_of, main_model, meter_of, own_model
+from deepnb.wiring.options import OF_THE_GRAPH, Options, changed, effects, own_tools
 from deepnb.wiring.tool_text import FULL, LEAN, SHORT_GENERAL, SHORT_TASK, in_words, tool_text
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.code_tools import code_tools
@@ -41,19 +47,6 @@ Tools = Callable[[Measured], Sequence[Any]]
 """A model -> the tools over the notebook, described for it, and the user's own."""
 
 # -- an agent wired of its layers: what a session and a LangGraph server have in common
-
-
-@dataclass(frozen=True)
-class Agent:
-    """A compiled graph, and what it was made of."""
-
-    graph: Any
-    stack: tuple[Any, ...]
-    """The middleware of the main agent, the outermost first."""
-    tools: Sequence[Any]
-    """The tools of the agent, without those of the middleware."""
-    nested: Mapping[str, Measured]
-    """The models of the subagents that have one of their own, by agent."""
 
 
 def agent(
@@ -67,10 +60,10 @@ def agent(
     first: Sequence[Any] = (),
     checkpointer: Any = None,
     store: Any = None,
-) -> Agent:
-    """Return the agent of these layers: all that adds to the prompt outside of compaction, so that the trigger counts it.
+) -> tuple[Any, tuple[Any, ...], Sequence[Any], Mapping[str, Measured]]:
+    """Return (the agent of these layers, its middleware, its own tools, subagent -> its own model).
 
-    `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
+    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
     """
     options, tools = layers.options, offered(mine)
     task, nested = _delegation(layers, agents, nested_files, mine, offered)
@@ -80,7 +73,12 @@ def agent(
     form = None if options.response_format is None else Form(options.response_format)
     structured = () if form is None else (StructuredMiddleware(form),)
     stack = (*memory[:-1], *layers.skills(files, mine), *structured, *common, *own)
-    stack = (*first, *_lean(layers, mine, [*_tools_of(stack), *tools]), *stack)
+    if tool_text(options, mine) == "lean":  # all but a few tools, and the user's own, are left out of its requests
+        kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
+        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *kept)}
+        lean = LeanToolsMiddleware(others, layers.guard.whole, offered=MORE_TOOLS not in options.tools_off)
+        stack = (lean, *stack) if others else stack
+    stack = (*first, *stack)
     graph = create_agent(
         mine.model,
         tools,
@@ -91,7 +89,7 @@ def agent(
         checkpointer=checkpointer,
         store=store,
     ).with_config({"recursion_limit": 10_000})
-    return Agent(graph, stack, tools, nested)
+    return graph, stack, tools, nested
 
 
 def prompt_of(options: Options, mine: Measured) -> str:
@@ -102,19 +100,7 @@ def prompt_of(options: Options, mine: Measured) -> str:
     return lean_prompt(files=files) if tool_text(options, mine) == "lean" else default_prompt(files=files)
 
 
-def _lean(layers: Layers, mine: Measured, bound: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what leaves all but a few tools, and the user's own, out of the requests of a lean profile."""
-    options = layers.options
-    if tool_text(options, mine) != "lean":
-        return ()
-    kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
-    others = {tool.name: tool for tool in bound if getattr(tool, "name", None) not in (None, *kept)}
-    offered = MORE_TOOLS not in options.tools_off
-    return (LeanToolsMiddleware(others, layers.guard.whole, offered=offered),) if others else ()
-
-
 def _tools_of(stack: Sequence[Any]) -> list[Any]:
-    """Return the tools that middleware brings."""
     return [tool for one in stack for tool in getattr(one, "tools", ())]
 
 
@@ -136,7 +122,7 @@ def in_force(options: Options, files: Sequence[Subagent] = ()) -> tuple[Subagent
 def _delegation(
     layers: Layers, agents: Sequence[Subagent], backend: Any, main: Measured, tools: Tools
 ) -> tuple[DelegationMiddleware | None, dict[str, Measured]]:
-    """Return the middleware that gives `task`, None where there is nobody to call; and the models that are not the main agent's, by agent."""
+    """Return (the middleware that gives `task`, None where there is nobody to call; agent -> its own model)."""
     options = layers.options
     if not agents or not options.enable_subagents or TASK in options.tools_off:
         return None, {}
@@ -160,21 +146,15 @@ def _delegation(
     task = DelegationMiddleware(backend, listed, _PRIVATE, options.max_subagent_depth, words)
     for one in listed:
         if any(one.name == agent.name for agent in options.subagents):
-            _try(one)
+            try:
+                _ = one.graph  # so that a mistake in one that is given in Python is reported at once
+            except DeepnbError:
+                raise
+            except Exception as failure:
+                words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
+                what = f"the subagent {one.name!r} can't be made ({words})"
+                raise InvalidError(what, "fix it in subagents=[...]") from failure
     return task, own
-
-
-def _try(nested: Nested) -> None:
-    """Make the graph of a subagent that is given in Python now, so that a mistake in it is reported at once."""
-    try:
-        _ = nested.graph
-    except DeepnbError:
-        raise
-    except Exception as failure:
-        words = (str(failure).strip().splitlines() or [type(failure).__name__])[0][:200]
-        raise InvalidError(
-            f"the subagent {nested.name!r} can't be made ({words})", "fix it in subagents=[...]"
-        ) from failure
 
 
 def _graph(
@@ -183,15 +163,23 @@ def _graph(
     more: Mapping[str, Any] = agent.more
     if "runnable" in more:
         return more["runnable"]
-    options, names = layers.options, agent.named_tools
-    skills = [_skills(backend, agent.skills, options.skills)] if agent.skills else []
+    options, names, offered = layers.options, agent.named_tools, tools(model)
+    if agent.tools is not None:  # beside the file tools and `task`
+        by_name = {tool_name(t): t for t in offered}
+        known = (*by_name, *(FILE_TOOLS if options.enable_filesystem else ()), TASK)
+        if strange := next((name for name in names or () if name not in known), None):
+            what = f"the subagent {agent.name!r} has no tool {strange!r} to choose from"
+            raise NotFoundError(what, f"use one of {', '.join(known)}")
+        chosen = [by_name.get(t) if isinstance(t, str) else t for t in agent.tools]
+        offered = described([tool for tool in chosen if tool is not None])
+    skills = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
     called = task if names is None or TASK in names else None
     spec = {
         "name": agent.name,
         "description": agent.description,
         "system_prompt": agent.system_prompt,
         "model": model.model,
-        "tools": _subagent_tools(agent, tools(model), options.enable_filesystem),
+        "tools": list(offered),
         "middleware": [
             *skills,
             *layers.common(backend, model, names=names, task=called),
@@ -202,46 +190,18 @@ def _graph(
     return nested_graph(spec)
 
 
-def _subagent_tools(agent: Subagent, tools: Sequence[Any], files: bool) -> list[Any]:
-    """Return the tools of a subagent beside the file tools and `task`."""
-    if agent.tools is None:
-        return list(tools)
-    by_name = {str(getattr(t, "name", None) or getattr(t, "__name__", "")): t for t in tools}
-    known = (*by_name, *(FILE_TOOLS if files else ()), TASK)
-    if strange := next((name for name in agent.named_tools or () if name not in known), None):
-        raise NotFoundError(
-            f"the subagent {agent.name!r} has no tool {strange!r} to choose from", f"use one of {', '.join(known)}"
-        )
-    chosen = [
-        by_name.get(t) if isinstance(t, str) else t for t in agent.tools if not isinstance(t, str) or t in by_name
-    ]
-    return described(chosen)
-
-
-def _skills(backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> SkillsMiddleware:
-    """Return what discloses skills: all of the directories that are named, or of the session's those that are named."""
-    directories = tuple(name for name in wanted if name.startswith("/"))
-    names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
-    if not names:
-        return SkillsMiddleware(backend, directories)
-    return _NamedSkills(backend, (*sources, *directories), names, directories)
-
-
 class _NamedSkills(SkillsMiddleware):
-    """Discloses only skills of certain names, and all of certain directories."""
+    """Discloses all skills of the directories that are wanted, and those of the session's that are wanted by name."""
 
-    def __init__(
-        self, backend: Any, sources: tuple[str, ...], names: frozenset[str], directories: tuple[str, ...]
-    ) -> None:
-        super().__init__(backend, sources)
-        self._names, self._whole = names, tuple(f"{d.rstrip('/')}/" for d in directories)
-        self._seen: tuple[Found, Found] = (Found(), Found())
+    def __init__(self, backend: Any, wanted: Sequence[str], sources: tuple[str, ...]) -> None:
+        folders = tuple(name for name in wanted if name.startswith("/"))
+        self._names = frozenset(normal(name) for name in wanted if not name.startswith("/"))
+        self._folders = tuple(f"{folder.rstrip('/')}/" for folder in folders)
+        super().__init__(backend, (*sources, *folders) if self._names else folders)
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
-        if found is not self._seen[0]:
-            kept = tuple(s for s in found.skills if s.name in self._names or s.path.startswith(self._whole or "\0"))
-            self._seen = (found, replace(found, skills=kept))
-        return super()._changed(state, self._seen[1])
+        kept = tuple(s for s in found.skills if s.name in self._names or s.path.startswith(self._folders))
+        return super()._changed(state, replace(found, skills=kept))
 
 
 # -- an agent of a session
@@ -253,7 +213,6 @@ class Built:
 
     graph: Graph
     model: str
-    """The name the model is shown under."""
     rule: Rule
     meter: Meter
     compaction: SummarizationMiddleware | None
@@ -261,17 +220,11 @@ class Built:
     tools: tuple[tuple[str, str], ...]
     """(name, first line of its description) of each tool."""
     guard: GuardedBackend
-    """What its tools write through."""
     effects: Effects
-    """What calls of its tools do."""
     nested: Mapping[str, Measured]
-    """The models of the subagents that have one of their own, by agent."""
     stack: tuple[Any, ...]
-    """The middleware of the main agent, the outermost first."""
     sees: bool
-    """Whether its model sees images."""
     caching: Caching = UNKNOWN
-    """How the provider of its model caches prompts."""
     prompt: str = ""
     """Its own instructions, before what the middleware adds."""
     form: Any = None
@@ -307,23 +260,27 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
-    made = agent(layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store)
+    graph, stack, tools, own = agent(
+        layers, there, mine, offered, files, nested, checkpointer=host.checkpointer, store=options.store
+    )
+    hooks = (str(node) for hook in (".after_agent", ".after_model") for node in graph.nodes if node.endswith(hook))
+    end = next(hooks, "model")  # a turn ends with the first: these hooks run in reverse order
     return Built(
-        graph=OwnGraph(made.graph, _end(made.graph), host.restorer, host.sign, prunes=host.prunes),
+        graph=OwnGraph(graph, end, host.restorer, host.sign, prunes=host.prunes),
         model=mine.label,
         rule=mine.rule,
         meter=mine.meter,
-        compaction=next(one for one in made.stack if isinstance(one, SummarizationMiddleware)),
-        tools=tuple(tool_lines(made.stack, made.tools).items()),
+        compaction=next(one for one in stack if isinstance(one, SummarizationMiddleware)),
+        tools=tuple(tool_lines(stack, tools).items()),
         guard=guarded,
         effects=does,
-        nested=made.nested,
-        stack=made.stack,
+        nested=own,
+        stack=stack,
         sees=takes_images(mine.model),
         caching=caching_of(mine.model),
         prompt=prompt_of(options, mine),
         form=options.response_format,
-        bound=(*_tools_of(made.stack), *made.tools),
+        bound=(*_tools_of(stack), *tools),
     )
 
 
@@ -331,16 +288,78 @@ def tool_lines(stack: Sequence[Any], tools: Sequence[Any]) -> dict[str, str]:
     """Return name -> first line of the description, of every tool the graph binds."""
     lines: dict[str, str] = {}
     for tool in (*_tools_of(stack), *tools):
-        name = str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
         words = getattr(tool, "description", None) or getattr(tool, "__doc__", None) or ""
-        lines[name] = next((line.strip() for line in words.splitlines() if line.strip()), "")
+        lines[tool_name(tool) or "tool"] = next((line.strip() for line in words.splitlines() if line.strip()), "")
     return lines
 
 
-def _end(graph: Any) -> str:
-    """Return the node a turn ends with: after_* hooks run in reverse order, so it is the first of them."""
-    for hook in (".after_agent", ".after_model"):
-        for node in graph.nodes:
-            if node.endswith(hook):
-                return str(node)
-    return "model"
+# -- a graph of somebody else's in the place of the one that `build` makes
+
+
+def attached_options(given: Mapping[str, Any]) -> Options:
+    """Return the options of a session on a graph: what was `given`, the rest as the graph has it."""
+    usual = {one.name: getattr(Options(), one.name) for one in fields(Options)}
+    if wrong := next((one for one in given if one in OF_THE_GRAPH and given[one] != usual[one]), None):
+        raise RefusedError(f"{wrong} can't be given with graph", "set it where the graph is made")
+    graph, messages = given["graph"], given["messages_key"]
+    own = {one: value for one, value in given.items() if one not in OF_THE_GRAPH | {"graph"}}
+    made = attachment(graph, messages, attach, backend=own.get("backend"), checkpointer=own.get("checkpointer"))
+    where = no_files() if made.backend is None else made.backend
+    found: dict[str, Any] = {"backend": where, "store": own.get("store") or graph.store}
+    if own.get("checkpointer") is None and has_checkpointer(graph):
+        found["checkpointer"] = graph.checkpointer
+    if (memory := made.parts.of("MemoryMiddleware")) is not None and made.features.has("memory"):
+        found["memory"] = tuple(memory.sources)
+        found["memory_refresh"] = getattr(memory, "_refresh", "thread")
+    if (skills := made.parts.of("SkillsMiddleware")) is not None and made.features.has("skills"):
+        found["skills"] = skill_sources(skills)
+    options = changed(Options(), {**own, **found})
+    model = next(iter(made.parts.models), None)
+    agents = tuple(
+        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or ""))
+        for one in getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
+    )
+    return replace(
+        options, graph=made, model=model, subagents=agents, general_purpose=False, enable_subagents=bool(agents)
+    )
+
+
+def attach(options: Options, host: Host) -> Built:
+    """Return the graph with what the session needs to know of it, over the session's checkpointer."""
+    made = options.graph
+    assert made is not None
+    graph = made.graph.copy(update={"checkpointer": host.checkpointer})
+    model = options.model
+    window, found = options.max_input_tokens or window_of(model), made.parts.of("SummarizationMiddleware")
+    own = getattr(found, "_lc_helper", found)  # it compacts as far as its own middleware says so
+    trigger, keep = _size(getattr(own, "trigger", None)), _size(getattr(own, "keep", None))
+    if window is None:  # a fraction of nothing
+        trigger, keep = (size if size and size[0] != "fraction" else None for size in (trigger, keep))
+    reserve, limit = reserve_of(next(iter(made.parts.models), None))[0], None
+    if isinstance(found, CompactionSteps):
+        reserve, limit = found.rule.reserve, found.rule.limit
+    elif own is not found and window is not None:  # deepagents' own lowers nothing, and compacts so much earlier
+        limit = max(0, window - headroom(window) - reserve)
+    rule = rule_for(window, trigger, keep, reserve, limit, as_asked=True)
+    if own is None:
+        rule = replace(rule_for(window), compacts=False)
+    return Built(
+        graph=AttachedGraph(graph, made.messages, is_async=made.parts.is_async),
+        model=label_of(model) if model is not None else made.name,
+        rule=rule,
+        meter=meter_of(model, rule),
+        compaction=None,
+        tools=tuple(tool_lines((), list(made.parts.tools)).items()),
+        guard=host.backend,
+        effects=Effects(host.undoable, {tool.name: "outside" for tool in made.parts.tools}),
+        nested={},
+        stack=made.parts.middleware,
+        sees=model is None or takes_images(model),
+        caching=UNKNOWN if model is None else replace(caching_of(model), marks=False),
+    )
+
+
+def _size(given: Any) -> Size | None:
+    if isinstance(given, list) and given:
+        given = given[0]
+    return (given[0], given[1]) if isinstance(given, tuple) and len(given) == 2 else None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware
@@ -11,12 +10,11 @@ from deepnb.backends.guarded import GuardedBackend
 from deepnb.context import history
 from deepnb.engine.approvals import ApprovalMiddleware
 from deepnb.engine.fit import FitMiddleware
-from deepnb.engine.functions import is_async
 from deepnb.engine.images import ImagesMiddleware
 from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.state_backend import Restorer
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tools import AsyncToolsMiddleware, FileToolsMiddleware, ToolErrorsMiddleware
+from deepnb.engine.tools import FileToolsMiddleware, ToolErrorsMiddleware
 from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
@@ -39,15 +37,12 @@ class Host:
     """The session that a graph runs in. What is a function, and `desk`, is asked at each use."""
 
     backend: GuardedBackend
-    """What its tools write through."""
     checkpointer: Any
-    """Where its threads are checkpointed."""
     restorer: Restorer
-    """Gives their states what was taken out of them."""
+    """Gives states what was taken out of them."""
     prunes: bool
     """Whether messages and texts are taken out of them."""
     recording: Recording | None
-    """What calls of models are recorded to."""
     sign: Callable[[Any], str]
     """Gives the signature of a question or an answer that is stored; empty where none is needed."""
     undoable: Callable[[str], bool]
@@ -57,11 +52,8 @@ class Host:
     search: Callable[[], MemorySearch]
     """Gives the index over the memory of the main agent."""
     scope: Callable[[], Scope]
-    """Gives what the main agent of the turn that plays may know of memory."""
     policy: Callable[[], Policy]
-    """Gives which calls need approval."""
     desk: Desk
-    """Runs code of the agent."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +62,17 @@ class Layers:
 
     options: Options
     now: Callable[[], str]
-    """Gives the time as an ISO timestamp in the user's time zone."""
     search: Callable[[], MemorySearch]
-    """Gives the index over the memory of the main agent."""
     guard: GuardMiddleware
     approvals: ApprovalMiddleware
     seal: ApprovalMiddleware
     """Stands inside middleware that is the user's own."""
     prunes: bool = False
-    """Whether a compaction takes messages out of the state of the main agent."""
 
     def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
-        """Return the nested files and the tools, which are outermost, and last the block, which comes last in the system prompt.
+        """Return the nested files and the tools, which are outermost, and last the block; none where memory is switched off.
 
-        None of them is there where memory is switched off. A block that is made anew costs a provider's cache no more
-        than itself and the messages then. It stands outside of compaction, so that the trigger counts it.
+        The block comes last in the system prompt: made anew it costs a provider's cache no more than itself and the messages.
         """
         if not self.options.enable_memory:
             return ()
@@ -111,32 +99,29 @@ class Layers:
         task: DelegationMiddleware | None = None,
         block: Sequence[Any] = (),
     ) -> tuple[Any, ...]:
-        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others.
-
-        `block` is that of memory, of which a compaction makes what it is by then, unless it is read anew each turn.
-        """
+        """Return what every agent has, main or nested: `names` limits the file tools, `task` lets it call others."""
+        options, files = self.options, list[Any]()
+        chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
+        if options.enable_filesystem and chosen:  # `read_file` comes with any of them
+            tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
+            files = [self._worded(FileToolsMiddleware(backend, options.eviction_threshold, tools, READS), own)]
         heard = self.guard.heard
         compaction = SummarizationMiddleware(
-            own.model,
+            own,
             takes=self.prunes,
             backend=backend,
-            rule=own.rule,
-            learn=own.learn,
-            measure=own.meter.budget,
-            is_cut=own.meter.is_cut,
-            count=own.meter.count,
             clock=self.now,
             addition=history.addition,
-            flush=Flusher(backend, heard) if self.options.enable_memory else None,
+            flush=Flusher(backend, heard) if options.enable_memory else None,
             heard=heard,
             rebased=next((one.rebased for one in block if isinstance(one, DeltaMemoryMiddleware)), None),
         )
-        calls = (self.guard, self.approvals, ToolErrorsMiddleware(), *self._async_tools())
-        files = (*self._files(backend, own, names), *((task,) if task else ()))
+        calls: list[Any] = [self.guard, self.approvals, ToolErrorsMiddleware()]
+        files += [task] if task else []
         return (*files, *block, compaction, PatchToolCallsMiddleware(), *calls)
 
     def own(self, middleware: Sequence[Any], own: Measured) -> tuple[Any, ...]:
-        """Return the user's own middleware and what sees to it that it lets no call past the user; the marks for a cache; retries."""
+        """Return the user's own middleware, what lets no call of it past the user, the marks for a cache, and retries."""
         seal = (self.seal,) if middleware else ()
         marks: tuple[Any, ...] = ()
         if caching_of(own.model).marks:
@@ -146,22 +131,6 @@ class Layers:
         sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else marks
         return (*middleware, *seal, ImagesMiddleware(), *sent)
 
-    def _async_tools(self) -> tuple[Any, ...]:
-        """Return what runs tools that are only coroutines, where there may be one."""
-        own = chain(self.options.tools, *(getattr(m, "tools", ()) for m in self.options.middleware))
-        theirs = chain.from_iterable(agent.tools or () for agent in self.options.subagents)
-        return (AsyncToolsMiddleware(),) if any(map(is_async, chain(own, theirs))) else ()
-
-    def _files(self, backend: Any, own: Measured, names: Sequence[str] | None) -> tuple[Any, ...]:
-        """Return the file tools, or only some: `read_file` comes with any of them."""
-        chosen = FILE_TOOLS if names is None else tuple(name for name in FILE_TOOLS if name in names)
-        if not self.options.enable_filesystem or not chosen:
-            return ()
-        tools = None if names is None else list(dict.fromkeys(["read_file", *chosen]))
-        files = FileToolsMiddleware(backend, self.options.eviction_threshold, tools, READS)
-        return (self._worded(files, own),)
-
     def _worded(self, middleware: Any, own: Measured) -> Any:
-        """Return the middleware, its tools described for this model."""
         middleware.tools = in_words(middleware.tools, self.options, own)
         return middleware

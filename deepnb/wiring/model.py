@@ -33,7 +33,6 @@ class Measured:
     remote: bool = False
     """Whether requests go to somebody who may fail to answer."""
     recording: Recording | None = None
-    """What its calls are recorded to."""
 
 
 def caching_of(model: Any) -> Caching:
@@ -46,17 +45,13 @@ def caching_of(model: Any) -> Caching:
 
 
 def main_model(options: Options, recording: Recording | None = None) -> Measured:
-    """Return the main agent's; the window given in the options is its."""
     at, settings = options.base_url, options.model_settings
     resolved = resolve(options.model, base_url=at, settings=settings, namespace=options.namespace)
     return _measured(resolved, options, recording, options.max_input_tokens)
 
 
 def own_model(options: Options, model: Any, main: Measured) -> Measured:
-    """Return a subagent's own, with its own window; a fraction of one that is not known is no rule for it.
-
-    Beside a main model that plays a tape it is the one on the tape.
-    """
+    """Return a subagent's own, with its own window; beside a main model that plays a tape it is the one on the tape."""
     if is_tape(main.model):
         found = main.model.of(model if isinstance(model, str) else label_of(model))
         resolved = Resolved(found, label_of(found))
@@ -69,7 +64,6 @@ def own_model(options: Options, model: Any, main: Measured) -> Measured:
 
 
 def _measured(resolved: Resolved, options: Options, recording: Recording | None, given: int | None = None) -> Measured:
-    """Return a model with the window `given` for it, else with that which is known of it."""
     asked, label = resolved.model, resolved.label
     reserve, fixed = reserve_of(asked)
     guess = options.trigger is None or options.trigger[0] == "fraction"
@@ -86,7 +80,13 @@ def _measured(resolved: Resolved, options: Options, recording: Recording | None,
         return meter.rule
 
     rule = rule_now()
-    model, retries = _with_window(asked, rule), 0
+    model: Any = asked
+    retries, window = 0, rule.window
+    own = {"num_ctx": window} if is_ollama(asked) else {}
+    if window is not None and (window != window_of(asked) or own):  # and whether that is a guess, for a tape
+        guessed = {"window_guessed": True} if rule.guessed else {}
+        profile = {**(getattr(asked, "profile", None) or {}), **guessed, "max_input_tokens": window}
+        model = asked.model_copy(update={"profile": profile, **own})
     if is_tape(model):
         retries = model.taped.retries  # as often as they were sent again
     elif not is_teaching(model):
@@ -102,10 +102,9 @@ _reports: dict[tuple[Key, str], tuple[Any, Reports]] = {}
 
 
 def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
-    """Return a meter that is exact for the teaching model and, once their encodings are there, for OpenAI's; else an estimate.
+    """Return a meter that is exact for the teaching model and, once their encodings are there, for OpenAI's.
 
-    What is recorded is counted by class to its end, as if nothing was reported: compactions are where they are when the
-    tape is played, whatever was learned or loaded there.
+    What is recorded is counted by class to its end, so that compactions are where they are when the tape is played.
     """
     if model is not None and counts_as_teaching(model):
         return Meter(Counter(tokenizer.count, exact=True, name="teaching"), rule)
@@ -117,13 +116,3 @@ def meter_of(model: Any, rule: Rule, *, recorded: bool = False) -> Meter:
         return _reports.setdefault((kept, counter.name), (model, Reports()))[1]
 
     return Meter(BY_CLASS, rule, encoding_of(model), reports)
-
-
-def _with_window(model: Any, rule: Rule) -> Any:
-    """Return the model, declaring another context window than its profile does, and whether that is a guess, for a tape."""
-    window = rule.window
-    own = {"num_ctx": window} if is_ollama(model) else {}
-    if window is None or (window == window_of(model) and not own):
-        return model
-    profile = {**(getattr(model, "profile", None) or {}), **({"window_guessed": True} if rule.guessed else {})}
-    return model.model_copy(update={"profile": {**profile, "max_input_tokens": window}, **own})

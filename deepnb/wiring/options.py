@@ -21,36 +21,34 @@ from deepnb.workshop.approvals import Effects, marked
 if TYPE_CHECKING:
     from deepnb.wiring.attachment import Attachment
 
-# -- what a user hands in, checked before anything is built of it: tools, middleware, a store, a checkpointer, subagents
+# -- what a user hands in, checked before anything is built of it
 
 
 def check_parts(tools: tuple[Any, ...], middleware: tuple[Any, ...], store: Any, checkpointer: Any) -> None:
     """Raise an error for the first part that can't be one. By what it has: the engine need not be imported for that."""
+
+    def check(option: str, part: Any, has: tuple[str, ...], what: str) -> None:
+        if isinstance(part, type) or not all(hasattr(part, name) for name in has):
+            kind = f"the class {part.__name__}" if isinstance(part, type) else f"{part!r:.60}"
+            raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
+
     for tool in tools:
-        _check_tool(tool)
+        if isinstance(tool, Mapping):
+            continue
+        if not isinstance(tool, type) and hasattr(tool, "name") and hasattr(tool, "invoke"):
+            continue
+        check("tools", tool, ("__name__", "__call__"), "functions with a docstring, or LangChain tools")
+        if not (tool.__doc__ or "").strip():
+            what = f"the tool {tool.__name__} has no docstring"
+            raise InvalidError(what, "add one: it tells the model what the tool does")
     for one in middleware:
         what = "a LangChain AgentMiddleware, such as MyMiddleware()"
-        _check_part("middleware", one, ("wrap_model_call", "before_agent"), what)
+        check("middleware", one, ("wrap_model_call", "before_agent"), what)
     if store is not None:
-        _check_part("store", store, ("get", "put", "search", "batch"), "a LangGraph store, such as InMemoryStore()")
+        check("store", store, ("get", "put", "search", "batch"), "a LangGraph store, such as InMemoryStore()")
     if checkpointer is not None:
         what = "a LangGraph checkpointer, such as InMemorySaver()"
-        _check_part("checkpointer", checkpointer, ("get_tuple", "put", "list"), what)
-
-
-def _check_tool(tool: Any) -> None:
-    if isinstance(tool, Mapping) or (not isinstance(tool, type) and hasattr(tool, "name") and hasattr(tool, "invoke")):
-        return
-    _check_part("tools", tool, ("__name__", "__call__"), "functions with a docstring, or LangChain tools")
-    if not (tool.__doc__ or "").strip():
-        name = tool.__name__
-        raise InvalidError(f"the tool {name} has no docstring", "add one: it tells the model what the tool does")
-
-
-def _check_part(option: str, part: Any, has: tuple[str, ...], what: str) -> None:
-    if isinstance(part, type) or not all(hasattr(part, name) for name in has):
-        kind = f"the class {part.__name__}" if isinstance(part, type) else f"{part!r:.60}"
-        raise InvalidError(f"{option} can't be {kind}", f"pass {what}")
+        check("checkpointer", checkpointer, ("get_tuple", "put", "list"), what)
 
 
 def check_form(form: Any, *, offline: bool) -> None:
@@ -73,26 +71,37 @@ _EXAMPLE = 'subagents=[{"name": "critic", "description": "Finds what is wrong", 
 
 
 def subagents(given: Iterable[Any]) -> tuple[Subagent, ...]:
-    """Return the subagents of `Session(subagents=[...])`, in deepagents' own shape or as `deepnb.Subagent`.
-
-    A mistake raises an error of one line.
-    """
-    made = tuple(map(_one, given))
+    """Return the subagents of `Session(subagents=[...])`, in deepagents' own shape or as `deepnb.Subagent`."""
+    made = tuple(map(_subagent, given))
     names = [agent.name for agent in made]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InvalidError(f"two subagents are called {twice!r}", "rename one of them")
     return made
 
 
-def _one(given: Any) -> Subagent:
-    if isinstance(given, Subagent):
-        agent = given
-    elif isinstance(given, Mapping):
-        agent = _from_mapping(given)
-    else:
+def _subagent(given: Any) -> Subagent:
+    if not isinstance(given, Subagent | Mapping):
         raise InvalidError(f"a subagent is a dict or a deepnb.Subagent, not a {type(given).__name__}", _EXAMPLE)
-    _check_subagent(agent)
-    return replace(agent, name=normal(agent.name))
+    agent = _from_mapping(given) if isinstance(given, Mapping) else given
+    who, lists = f"the subagent {agent.name!r}", dict[str, Any]()
+    for key in ("name", "description", "system_prompt"):
+        if not isinstance(value := getattr(agent, key), str):
+            raise InvalidError(f"{key} of {who} is text, not a {type(value).__name__}", _EXAMPLE)
+    if wrong := wrong_name(normal(agent.name)):
+        raise InvalidError(f"{agent.name!r} can't be a subagent's name ({wrong})", f'"name": "{near(agent.name)}"')
+    if not agent.description.strip():
+        raise InvalidError(f"{who} has no description", "say what it is for: the model chooses it by that")
+    for key in ("tools", "skills"):
+        if (value := getattr(agent, key)) is None:
+            continue
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise InvalidError(f"{key} of {who} is a list, not a {type(value).__name__}", f"{key}=[...]")
+        lists[key] = tuple(value)
+    if strange := next((s for s in lists.get("skills", ()) if not isinstance(s, str)), None):
+        raise InvalidError(
+            f"skills of {who} are directories or names, not a {type(strange).__name__}", 'skills=["/skills/"]'
+        )
+    return replace(agent, name=normal(agent.name), **lists)
 
 
 def _from_mapping(given: Mapping[str, Any]) -> Subagent:
@@ -116,39 +125,11 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
         )
     if unknown := [key for key in given if key not in (*_OWN, *_MORE, "mode", "permissions", "interrupt_on")]:
         raise InvalidError(f"{who} has no option {unknown[0]!r}", f"the options are {', '.join((*_OWN, *_MORE))}")
-    own = {key: given[key] for key in _OWN if given.get(key) is not None}
-    for key in ("tools", "skills"):
-        if key in own:
-            own[key] = _many(who, key, own[key])
-    return Subagent(**own, more={key: given[key] for key in _MORE if given.get(key) is not None})
-
-
-def _many(who: str, key: str, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InvalidError(f"{key} of {who} is a list, not a {type(value).__name__}", f"{key}=[...]")
-    return tuple(value)
-
-
-def _check_subagent(agent: Subagent) -> None:
-    who = f"the subagent {agent.name!r}"
-    for key in ("name", "description", "system_prompt"):
-        if not isinstance(value := getattr(agent, key), str):
-            raise InvalidError(f"{key} of {who} is text, not a {type(value).__name__}", _EXAMPLE)
-    if wrong := wrong_name(normal(agent.name)):
-        raise InvalidError(f"{agent.name!r} can't be a subagent's name ({wrong})", f'"name": "{near(agent.name)}"')
-    if not agent.description.strip():
-        raise InvalidError(f"{who} has no description", "say what it is for: the model chooses it by that")
-    for key in ("tools", "skills"):
-        if (many := getattr(agent, key)) is not None:
-            _many(who, key, many)
-    if strange := next((s for s in agent.skills if not isinstance(s, str)), None):
-        raise InvalidError(
-            f"skills of {who} are directories or names, not a {type(strange).__name__}", 'skills=["/skills/"]'
-        )
+    own, more = ({key: given[key] for key in keys if given.get(key) is not None} for keys in (_OWN, _MORE))
+    return Subagent(**own, more=more)
 
 
 MESSAGES_KEY = "messages"
-"""The usual channel of a conversation."""
 
 Refresh = Literal["thread", "call", "delta"]
 ToolText = Literal["lean", "short", "full"]
@@ -229,7 +210,7 @@ def known_only(where: str, given: Mapping[str, Any], unknown: Mapping[str, Any])
 
 
 def changed(options: Options, changes: Mapping[str, Any]) -> Options:
-    """Return the options with changes; a single path counts as a sequence of one. A mistake is one line."""
+    """Return the options with changes; a single path counts as a sequence of one."""
     given: dict[str, Any] = {
         k: (v,) if k in ("memory", "skills") and isinstance(v, str) else v
         for k, v in changes.items()
@@ -268,7 +249,6 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
 
 
 def model_of(options: Options) -> tuple[str | int, str | None]:
-    """Return what tells one model from another."""
     return options.model if isinstance(options.model, str) else id(options.model), options.base_url
 
 
@@ -290,7 +270,10 @@ def _check(o: Options) -> None:
     offline = (named and o.model == OFFLINE) or is_teaching(o.namespace.get(o.model) if named else o.model)
     check_form(o.response_format, offline=offline)
     for name in ("trigger", "keep"):
-        if (size := getattr(o, name)) is not None and not _is_size(size):
+        if (size := getattr(o, name)) is None:
+            continue
+        kind, value = size if isinstance(size, list | tuple) and len(size) == 2 else ("", 0)
+        if not (_is_amount(value) and value > 0 and kind in get_args(Kind) and (kind != "fraction" or value <= 1)):
             raise InvalidError(
                 f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or ("tokens", N) or ("messages", N)'
             )
@@ -331,23 +314,12 @@ def _check(o: Options) -> None:
         check_path(path)
 
 
-def _is_size(size: Any) -> bool:
-    if not (isinstance(size, list | tuple) and len(size) == 2):
-        return False
-    kind, value = size
-    number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return number and kind in get_args(Kind) and (kind != "fraction" or value <= 1)
-
-
 def _is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
 def same(a: Options, b: Options) -> bool:
-    """Return whether two options make the same agent: objects count as the same only where they are one.
-
-    What the user is asked about is looked up at each call.
-    """
+    """Return whether two options make the same agent; objects are the same only where they are one."""
 
     def one(x: Any, y: Any) -> bool:
         if isinstance(x, tuple) and isinstance(y, tuple):
@@ -355,9 +327,6 @@ def same(a: Options, b: Options) -> bool:
         return x is y or (isinstance(x, str | int | float) and type(x) is type(y) and bool(x == y))
 
     return all(one(getattr(a, f.name), getattr(b, f.name)) for f in fields(Options) if f.name != "approve")
-
-
-# -- what calls of an agent's tools do: by which it is decided whether they need approval
 
 
 def effects(options: Options, agents: Sequence[Subagent], undoable: Callable[[str], bool]) -> Effects:

@@ -41,7 +41,6 @@ _LAYERS = (
     ("deepagents", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
     ("deepnb", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
     ("deepnb", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
-    ("deepnb", "AsyncToolsMiddleware", "runs tools that are only coroutines", "deepnb"),
     ("deepnb", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
     ("deepnb", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
     ("deepnb", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
@@ -49,15 +48,10 @@ _LAYERS = (
 )  # fmt: skip
 """Classes of middleware, by the beginning of their module and their name."""
 _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
-"""The beginning of a module's name -> who made it."""
 
 
 def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xray | None, *, own: bool = True) -> Stack:
-    """Return the layers of an agent: its system prompt, its middleware in order, tools that are none's, the conversation.
-
-    `tools` are all that it binds; `sent` is the request whose pieces are counted; `own` is false for a graph of
-    somebody else's.
-    """
+    """Return the layers of an agent that binds `tools`, with the tokens of each in the request `sent`."""
     layers = [_layer(one, tools) for one in middleware]
     if own or (sent and any(piece.part == "system" for piece in sent.request)):
         maker = "deepnb" if own else "yours"
@@ -105,10 +99,9 @@ def _layer(middleware: Any, bound: Sequence[str]) -> Layer:
 
 
 def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], last: Request, *, own: bool) -> Budget:
-    """Return what the next request holds so far: of the thread's state `values`, and with what stands `before` the prompt.
+    """Return what the next request holds so far, of the thread's `values` and with what stands `before` the prompt.
 
-    `last` is the last request. Of a graph of somebody else's, which is not `own`, its tools and system prompt are taken
-    as they were then, as is what middleware of the user's own puts below them.
+    Of a graph that is not `own` the head is that of the `last` request.
     """
     memory = _of(built, MemoryMiddleware) if own else None
     skills = _of(built, SkillsMiddleware) if own else None
@@ -127,7 +120,13 @@ def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], las
             skills.block() if skills else "",
             memory.block(contents, writes=writes) if memory else "",
         )
-        system = "\n\n".join(filter(None, (*blocks, _rest(system, built.prompt))))
+        # and what stands below memory and skills, or below the instructions where there is neither
+        split = system_parts(system)
+        texts = [text for part, text in split if part == "system"]
+        rest = texts[-1].strip("\n") if split and split[-1][0] == "system" else ""
+        if len(texts) == len(split):
+            rest = system.removeprefix(built.prompt).strip("\n") if system.startswith(built.prompt) else ""
+        system = "\n\n".join(filter(None, (*blocks, rest)))
     message = [SystemMessage(system)] if system else []
     lean = _of(built, LeanToolsMiddleware)
     tools = lean.bound(built.bound, held) if own and lean else built.bound if own else ()
@@ -149,12 +148,3 @@ def memory_shares(built: Built, values: Mapping[str, Any]) -> dict[str, tuple[in
 
 def _of(built: Built, kind: type[Any]) -> Any:
     return next((one for one in built.stack if isinstance(one, kind)), None)
-
-
-def _rest(system: str, prompt: str) -> str:
-    """Return what stands below memory and skills, or below the instructions where there is neither."""
-    parts = system_parts(system)
-    own = [text for part, text in parts if part == "system"]
-    if len(own) == len(parts):
-        return system.removeprefix(prompt).strip("\n") if system.startswith(prompt) else ""
-    return own[-1].strip("\n") if parts and parts[-1][0] == "system" else ""

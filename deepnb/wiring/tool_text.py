@@ -93,7 +93,6 @@ SHORT: Mapping[str, str] = {
 
 
 def tool_text(options: Options, own: Measured) -> ToolText:
-    """Return how tools are described to this model."""
     window = own.rule.window
     by_window: ToolText = "full" if window is None or window >= SMALL else "short"
     return options.tool_text or ("lean" if window is not None and window < LEAN_BELOW and own.remote else by_window)

@@ -24,12 +24,9 @@ READS = frozenset(
 """Tools of deepnb that change nothing."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Its tools that change a file: what can be undone depends on where it is."""
-NOTES = frozenset({"note", "write_todos"})
-"""Its tools that write what is kept in a journal, or in the thread itself."""
-EDITS = frozenset({"edit_notebook"})
-"""Its tool that writes notebooks."""
-TASK = "task"
-"""Hands work to a nested agent, whose own calls are asked about."""
+NOTES = frozenset({"note", "write_todos"})  # its tools that write what is kept in a journal, or in the thread itself
+EDITS = frozenset({"edit_notebook"})  # its tool that writes notebooks
+TASK = "task"  # hands work to a nested agent, whose own calls are asked about
 
 _MARK = "deepnb_effect"
 
@@ -67,14 +64,12 @@ def marked(tool: Any) -> Effect:
 class Effects:
     """What calls of an agent's tools do."""
 
-    undoable: Callable[[str], bool]
-    """Of a path: whether what is done to it can be undone."""
+    undoable: Callable[[str], bool]  # of a path: whether what is done to it can be undone
     given: Mapping[str, Effect] = field(default_factory=dict)
     """The user's own tools, also where one is called like one of deepnb's."""
     compiled: frozenset[str] = frozenset()
     """The nested agents that are graphs of the user's: their calls can't be asked about one by one."""
-    namespace: Mapping[str, Any] = field(default_factory=dict)
-    """The user's variables."""
+    namespace: Mapping[str, Any] = field(default_factory=dict)  # the user's variables
 
     def problem(self, name: str, args: Mapping[str, Any]) -> str | None:
         """Return why a call would fail, where that is known beforehand: then the user is not asked about it."""

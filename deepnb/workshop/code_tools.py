@@ -22,10 +22,6 @@ _NOT_HERE = (
     "Error: code runs in the main thread alone, and this kernel reads the click in another. Nothing was run: the user"
     " can ask again and type %agent approve in a cell."
 )
-_OWN_LOOP = (
-    "It awaits something that belongs to the kernel's own event loop, which only a cell can await: the code is in the"
-    " user's next cell, not run."
-)
 _NO_CELL = (
     "Not run. No cell is running, so none can be added below: the code is kept with this call, and the user types"
     " %agent code to get it as a cell."
@@ -77,7 +73,6 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
 
 
 def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...], sees: bool) -> Any:
-    """Run it here, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
         return _NOT_HERE
     with writing(origin="agent", agent=path, tool=True):
@@ -86,8 +81,7 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
         desk.code_ran(result.names)
     if result.stopped is not None:
         raise result.stopped
-    own_loop = result.foreign_loop and kernel.propose(code)
-    text = f"{result.text}\n{_OWN_LOOP}" if own_loop else result.text
+    text = result.text
     made = ToolMessage(text, name="run_python", tool_call_id=call, status="error" if result.failed else "success")
     if sees and result.pictures:
         images = [create_image_block(base64=data, mime_type=kind) for kind, data in result.pictures]

@@ -19,7 +19,6 @@ from deepnb.workshop.exact import (
     ITEMS,
     LINE,
     all_scalars,
-    array_of,
     cell,
     cell_of,
     class_name,
@@ -36,8 +35,6 @@ from deepnb.workshop.exact import (
     is_readable,
     is_routine,
     is_scalar,
-    is_stored,
-    module_line,
     module_name,
     pandas_name,
     short,
@@ -67,7 +64,12 @@ def describe(name: str, value: object, budget: int = 1500) -> str:
 
 def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
     """One line a variable, `name: type, short`, in the order of definition; no modules, nothing of IPython's own."""
-    names = [name for name, value in namespace.items() if _is_the_users(name, value)]
+    names = []
+    for name, value in namespace.items():
+        module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
+        is_ours = name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType
+        if not is_ours and (type(module) is not str or module.split(".")[0] != "IPython"):
+            names.append(name)
     lines = [
         f"{name}: {class_name(value)}, {HIDDEN}" if is_credential(name, value) else redact(f"{name}: {_brief(value)}")
         for name, value in ((name, namespace[name]) for name in names[:limit])
@@ -88,14 +90,11 @@ def unprintable(value: object) -> str:
 
 
 def _description(name: str, value: Any, budget: int) -> str:
-    kind = pandas_name(value)
     if is_table(value):
         table = Table(value)
         return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
-    if kind == "Index":
-        lines += _index_lines(value)
-    elif is_array(value):
+    if is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
         for key, item in islice(value.items(), ITEMS):
@@ -109,7 +108,7 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif is_routine(value) or is_class(value):
         doc = first_doc_line(value)
         lines += [f"  {doc}"] * bool(doc)
-    elif type(value) is not types.ModuleType and not is_scalar(value):
+    elif not (type(value) is types.ModuleType or is_scalar(value) or pandas_name(value)):
         lines += [f"  {line}" for line in (static_names(value), conversion(value)) if line]
     if is_one_of(value, COLLECTIONS) and len(value) > ITEMS:
         lines.append(f"  {len(value) - ITEMS} more items not shown")
@@ -131,28 +130,14 @@ def _brief(value: Any) -> str:
         if is_one_of(value, COLLECTIONS):
             return f"{kind}, {len(value)} item{'' if len(value) == 1 else 's'}"
         if type(value) is types.ModuleType:
-            return module_line(value)
+            doc, own_name = first_doc_line(value), vars(value).get("__name__")
+            return f"module, {own_name if type(own_name) is str else '?'}" + (f": {doc}" if doc else "")
         if is_routine(value) or is_class(value):
             return f"{'class' if is_class(value) else 'function'}, {signature(value)}"
         shown = short(value)
         return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
-
-
-def _index_lines(index: Any) -> list[str]:
-    if class_name(index) == "MultiIndex":
-        return [f"  levels: {', '.join(_label_text(n) for n in index.names)}"]
-    if not is_readable(index):
-        return [
-            f"  {_types_of(index.to_numpy()[:1000]) if is_stored(array_of(index)) else class_name(array_of(index))}"
-        ]
-    doubles = "" if index.is_unique else ", with duplicates"
-    more = ", ..." if len(index) > ITEMS else ""
-    return [
-        f"  {type_name(index.array)}{doubles}, {int(index.isna().sum())} missing",
-        f"  first labels: {', '.join(cell(v) for v in index[:ITEMS])}{more}",
-    ]
 
 
 def _figure_lines(drawn: Any) -> list[str]:
@@ -175,8 +160,9 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
     names: list[str] = []
     for i in range(table.width):
-        name = _label_text(table.name(i))
-        line = f"{name} | {table.kind(i)} | {table.present(i)} | {_summary_or_none(name, table, i, labels)}"
+        name = _label_text(table.names[i])
+        summary = _summary_or_none(name, table, i, labels)
+        line = f"{name} | {type_name(table.arrays[i])} | {table.present(i)} | {summary}"
         # Two fifths are kept for the rows; the first column is shown in any case.
         if names and used + len(line) + 1 > budget * 0.6:
             break
@@ -186,46 +172,38 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     notes = [f"figures are of a sample: 1 row in {table.step} of {table.rows}"] * (table.step > 1)
     last = [f"{table.width - len(names)} more columns not shown"] if len(names) < table.width else []
     room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
-    return "\n".join(lines + notes + _first_rows(table, names, room) + last)
+    columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
+    heading = [cut(name, CELL) for name in names]
+    if names and table.index is not None:
+        name = "index" if table.index.name is None else _label_text(table.index.name)
+        columns.insert(0, (name, table.index[:ROWS]))
+        heading.insert(0, name)
+    rows = range(min(ROWS, table.rows) if names else 0)
+    first = [csv_line(heading), *(csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in rows)]
+    while len(first) > 1 and sum(len(line) + 1 for line in first) > room:
+        first.pop()
+    return "\n".join([*lines, *notes, *(["first rows:", *first] if len(first) > 1 else []), *last])
 
 
 def _labels(table: Table) -> Any:
     """Return what rows are named by: the first column of text that can be read and is no credential, else an index of text."""
     for i in range(min(table.width, LABELS)):
-        if table.kind(i) in ("str", "category"):
+        if type_name(table.arrays[i]) in ("str", "category"):
             with suppress(Exception):
                 column = table.column(i)
-                if not _is_secret(_label_text(table.name(i)), column):
+                if not _is_secret(_label_text(table.names[i]), column):
                     return column
     index = table.labels()
     return None if index is None or _is_secret(_label_text(table.index.name), index) else index
 
 
 def _is_secret(name: str, column: Any) -> bool:
-    """Return whether a column is named like a credential, or its first values look like one."""
     return any(is_credential(name, value) for value in column.iloc[:100].to_numpy())
 
 
 def _types_of(values: Iterable[object]) -> str:
     names = sorted({class_name(v) for v in values if v is not None})
     return f"values of type {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-
-
-def _first_rows(table: Table, names: list[str], room: int) -> list[str]:
-    """Return the rows that fit, as CSV with their heading; none where not even one does."""
-    if not names:
-        return []
-    columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
-    heading = [cut(name, CELL) for name in names]
-    if table.index is not None:
-        name = "index" if table.index.name is None else _label_text(table.index.name)
-        columns.insert(0, (name, table.index[:ROWS]))
-        heading.insert(0, name)
-    lines = [csv_line(heading)]
-    lines += [csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in range(min(ROWS, table.rows))]
-    while len(lines) > 1 and sum(len(line) + 1 for line in lines) > room:
-        lines.pop()
-    return ["first rows:", *lines] if len(lines) > 1 else []
 
 
 def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
@@ -252,10 +230,8 @@ def _summary(column: Any, labels: Any) -> str:
     if kind in "iuf":
         at = column.reset_index(drop=True)
         low, high = at.idxmin(), at.idxmax()
-        text = (
-            f"min {figure(column.iloc[low])}{_label(labels, low)}, mean {figure(present.mean())},"
-            f" max {figure(column.iloc[high])}{_label(labels, high)}"
-        )
+        least, most = (f"{figure(column.iloc[row])}{_label(labels, row)}" for row in (low, high))
+        text = f"min {least}, mean {figure(present.mean())}, max {most}"
         # whole numbers that are more like names, such as years
         few = kind != "f" and present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
         return f"{text}; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else text
@@ -269,7 +245,6 @@ def _summary(column: Any, labels: Any) -> str:
 
 
 def _sizes(present: Any) -> str:
-    """Return each value of a column and how many rows have it, in the order of appearance."""
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
     return ", ".join(f"{cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
@@ -304,10 +279,3 @@ def _array_lines(array: Any) -> list[str]:
     more = ", ..." if array.size > ITEMS else ""
     lines.append("  first values: " + ", ".join(cell(v) for v in array.flat[:ITEMS]) + more)
     return lines
-
-
-def _is_the_users(name: str, value: object) -> bool:
-    if name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType:
-        return False
-    module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
-    return module.split(".")[0] != "IPython" if type(module) is str else True

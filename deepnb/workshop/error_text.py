@@ -25,7 +25,6 @@ from deepnb.workshop.exact import (
     attribute_names,
     class_name,
     cut,
-    is_class,
     is_credential,
     is_from,
     own_attributes,
@@ -34,27 +33,21 @@ from deepnb.workshop.exact import (
 from deepnb.workshop.frames import MISSING, Frame, frames, lines_of, own_file, parsed, value_at
 
 HEAD = "Traceback (most recent call last):"
-BUDGET = 8_000
-"""Characters of a text."""
+BUDGET = 8_000  # characters of a text
 
-WIDTH = 160
-"""Characters of a line of code."""
-_AROUND = (6, 3)
-"""Lines shown before and after the failing one."""
+WIDTH = 160  # characters of a line of code
+_AROUND = (6, 3)  # lines shown before and after the failing one
 _LONGEST_LINE = 4_000
 _LOCALS = (6, 700)
 """How many variables of the innermost frame are described, and the characters of one; fewer of the frames around it."""
 _OUTER_LOCALS = (3, 300)
 _OTHERS = 8
-_LIBRARY = 2
-"""Frames of libraries that are listed at each end of a run of them."""
-_SHORTEST = 6
-"""Characters of a credential that is looked for in the message."""
+_LIBRARY = 2  # frames of libraries that are listed at each end of a run of them
+_SHORTEST = 6  # characters of a credential that is looked for in the message
 _CAUSES = 3
 _GROUP = 5
 
-Label = Callable[[str], str | None]
-"""What the front end calls a cell, by the name that its code has: `In[3]`."""
+Label = Callable[[str], str | None]  # what the front end calls a cell, by the name that its code has: `In[3]`
 
 
 def error_text(error: BaseException, label: Label = nothing, budget: int = BUDGET) -> str:
@@ -89,28 +82,26 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
             lines += [f"  ({hidden} more frames of this code)"] * bool(hidden)
             lines += [_own(frame, label, frame is last) for frame in shown[2:]]
         elif not all(frame.package == "IPython" for frame in blocks):
-            lines += _libraries(blocks)
+            places = [f"  File {_short(f.file)}, line {f.line}, in {f.name}" for f in blocks]
+            if (hidden := len(places) - 2 * _LIBRARY) > 0:
+                places[_LIBRARY:-_LIBRARY] = [f"  ({hidden} more frames of libraries)"]
+            lines += places
     lines += _syntax(error, label)
     notes = own_attributes(error).get("__notes__")  # what was added by `add_note`
     noted = [cut(note, 200) for note in notes[:3] if type(note) is str] if type(notes) is list else []
-    tail = [_message(error), *near_names(error, last), *noted, *_members(error), *_causes(error, label)]
+    find = next((find for kind, find in _FINDERS.items() if isinstance(error, kind)), None)
+    near = dict.fromkeys(islice(find(error, last), 3)) if find else ()
+    tail = [_message(error), *near, *noted, *_members(error), *_causes(error, label)]
     size = sum(map(len, lines)) + sum(map(len, tail)) + len(lines) + len(tail)
     while size > budget - 60 and len(lines) > 3:  # the outermost frame and the innermost stay
         size -= len(lines.pop(2)) + 1
     text = "\n".join([*lines, *tail])
-    for value in sorted(_hidden_values(found), key=len, reverse=True):
+    scopes = [frame.scope[0].items() if frame.scope and not frame.is_module else () for frame in found]
+    named = [pair for frame, scope in zip(found, scopes, strict=True) for pair in (*frame.variables, *scope)]
+    secrets = {v for name, v in named if is_credential(name, v) and type(v) is str and len(v) >= _SHORTEST}
+    for value in sorted(secrets, key=len, reverse=True):  # the message may repeat it without the name
         text = text.replace(value, "[redacted]")
     return text
-
-
-def _hidden_values(found: Sequence[Frame]) -> set[str]:
-    """Return the values of variables that are named like credentials: a message may repeat them without the name."""
-    return {
-        value
-        for frame in found
-        for name, value in (*frame.variables, *(frame.scope[0].items() if frame.scope and not frame.is_module else ()))
-        if is_credential(name, value) and type(value) is str and len(value) >= _SHORTEST
-    }
 
 
 def _own(frame: Frame, label: Label, is_last: bool) -> str:
@@ -155,14 +146,6 @@ def _line(code: Sequence[str], line: int) -> str:
     return code[line - 1] if 0 < line <= len(code) else ""
 
 
-def _libraries(found: list[Frame]) -> list[str]:
-    lines = [f"  File {_short(f.file)}, line {f.line}, in {f.name}" for f in found]
-    if len(lines) <= 2 * _LIBRARY:
-        return lines
-    hidden = len(lines) - 2 * _LIBRARY
-    return [*lines[:_LIBRARY], f"  ({hidden} more frames of libraries)", *lines[-_LIBRARY:]]
-
-
 def _short(file: str) -> str:
     """Return a file by its place below the working directory, or in its library."""
     path = os.path.abspath(file)
@@ -195,7 +178,6 @@ def _message(error: BaseException) -> str:
 
 
 def _members(error: BaseException) -> Iterator[str]:
-    """Yield the exceptions of a group, a line each."""
     if isinstance(error, BaseExceptionGroup):
         members = BaseExceptionGroup.__dict__["exceptions"].__get__(error)
         for number, member in enumerate(members[:_GROUP], 1):
@@ -227,20 +209,11 @@ def _where(error: BaseException, label: Label = nothing) -> str:
     return f" ({place(frame.file, frame.line, label)}: {cut(_line(frame.code, frame.line).strip(), 100)})"
 
 
-# -- what a mistyped name was most likely meant as
+# -- a line for each name in the error that is like one there is: `'revnue' is near 'revenue', a column of sales`
 
 
-_MOST = 5_000
-"""Names that are compared."""
+_MOST = 5_000  # names that are compared
 _ALIKE = 0.6
-
-
-def near_names(error: BaseException, frame: Frame | None) -> list[str]:
-    """Return a line for each name in the error that is like one there is: `'revnue' is near 'revenue', a column of sales`."""
-    for kind, find in _FINDERS.items():
-        if isinstance(error, kind):
-            return list(dict.fromkeys(islice(find(error, frame), 3)))
-    return []
 
 
 def _keys(error: BaseException, frame: Frame | None) -> Iterator[str]:
@@ -259,14 +232,19 @@ def _attributes(error: BaseException, frame: Frame | None) -> Iterator[str]:
     for node in _nodes(frame, ast.Attribute):
         if found is None or frame is None or node.attr != found[1]:
             continue
-        name = ast.unparse(node.value)
         value = value_at(node.value, frame.scope)
         value = (error.obj if type(error) is AttributeError else MISSING) if value is MISSING else value
         if value is None or value is MISSING:
             return
-        for names, kind in _attribute_sets(value):
-            if near := _nearest(found[1], names):
-                yield f"{found[1]} is near {near}, {kind} of {name}"
+        names: Iterable[str] = (name for name in attribute_names(value) if not name.startswith("_"))
+        sets = [(names, "an attribute")]
+        if type(value) is types.ModuleType:
+            sets = [(_of(vars(value)), "a name")]
+        elif pandas_name(value) == "DataFrame":
+            sets.insert(0, next(_held(value)))
+        for one, kind in sets:
+            if near := _nearest(found[1], one):
+                yield f"{found[1]} is near {near}, {kind} of {ast.unparse(node.value)}"
                 return
 
 
@@ -291,28 +269,10 @@ def _variables(error: BaseException, frame: Frame | None) -> Iterator[str]:
 
 
 def _imports(error: BaseException, frame: Frame | None) -> Iterator[str]:
-    words = _words(error)
-    if found := re.match(r"No module named '([\w.]+)'", words):
-        word = found[1].partition(".")[0]
-        known = {*sys.stdlib_module_names, *(name.partition(".")[0] for name in tuple(sys.modules))}
-        if word not in known and (near := _nearest(word, known)):
-            yield f"{word} is near {near}, a module"
-    elif found := re.match(r"cannot import name '(\w+)' from '([\w.]+)'", words):
+    if found := re.match(r"cannot import name '(\w+)' from '([\w.]+)'", _words(error)):
         module = sys.modules.get(found[2])
         if type(module) is types.ModuleType and (near := _nearest(found[1], _of(vars(module)))):
             yield f"{found[1]} is near {near}, a name of {found[2]}"
-
-
-def _parameters(error: BaseException, frame: Frame | None) -> Iterator[str]:
-    found = re.search(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", _words(error))
-    for name, value in frame.variables if found and frame else ():
-        made = vars(value).get("__init__") if is_class(value) else value
-        made = made.__func__ if type(made) is types.MethodType else made
-        if found and type(made) is types.FunctionType:
-            code = made.__code__
-            names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            if found[2] not in names and (near := _nearest(found[2], names)):
-                yield f"{found[2]} is near {near}, a parameter of {name}"
 
 
 def _files(error: BaseException, frame: Frame | None) -> Iterator[str]:
@@ -335,7 +295,6 @@ _FINDERS: Mapping[type[BaseException], Any] = {
     AttributeError: _attributes,
     NameError: _variables,
     ImportError: _imports,
-    TypeError: _parameters,
     FileNotFoundError: _files,
 }
 
@@ -351,15 +310,6 @@ def _held(value: object) -> Iterator[tuple[list[str], str]]:
         yield _labels(value.columns), "a column"  # type: ignore[attr-defined]
     if kind in ("DataFrame", "Series"):
         yield _labels(value.index), "a row label"  # type: ignore[attr-defined]
-
-
-def _attribute_sets(value: object) -> Iterator[tuple[Iterable[str], str]]:
-    if pandas_name(value) == "DataFrame":
-        yield next(_held(value))
-    if type(value) is types.ModuleType:
-        yield _of(vars(value)), "a name"
-    else:
-        yield [name for name in attribute_names(value) if not name.startswith("_")], "an attribute"
 
 
 def _labels(index: Any) -> list[str]:
@@ -380,7 +330,6 @@ def _nodes(frame: Frame | None, kind: type[ast.AST]) -> Iterator[Any]:
 
 
 def _nearest(word: str, names: Iterable[str]) -> str:
-    """Return the name most like a word, whatever its case; empty where none is."""
     lower = {name.casefold(): name for name in names if name != word and class_name(name) == "str"}
     found = difflib.get_close_matches(word[:80].casefold(), list(lower), 1, _ALIKE)
     return lower[found[0]] if found else ""

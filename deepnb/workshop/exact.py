@@ -151,14 +151,9 @@ def cut(text: str, limit: int) -> str:
 
 def plain(value: Any) -> Any:
     """Return a NumPy scalar as the Python value it holds; anything else as it is."""
-    numpy = sys.modules.get("numpy")
-    if (
-        numpy is not None
-        and id(type(value)) in _scalar_ids(len(sys.modules))
-        and issubclass(type(value), numpy.generic)
-    ):
-        return value.item()
-    return value
+    numpy: Any = sys.modules.get("numpy")
+    known = numpy is not None and id(type(value)) in _scalar_ids(len(sys.modules))
+    return value.item() if known and issubclass(type(value), numpy.generic) else value
 
 
 def _text(value: Any, limit: int, depth: int) -> str:
@@ -168,15 +163,8 @@ def _text(value: Any, limit: int, depth: int) -> str:
         return repr(value[: limit + 1])
     if kind is int and value.bit_length() > 4000:
         return f"<int of {value.bit_length()} bits>"
-    if is_one_of(value, COLLECTIONS):
-        return _collection(value, limit, depth)
-    if is_scalar(value):
-        return repr(value)
-    return f"<{class_name(value)}>"
-
-
-def _collection(value: Any, limit: int, depth: int) -> str:
-    kind = type(value)
+    if not is_one_of(value, COLLECTIONS):
+        return repr(value) if is_scalar(value) else f"<{class_name(value)}>"
     left, right = _BRACKETS[kind]
     if not len(value):
         return "set()" if kind is set else f"{left}{right}"
@@ -258,6 +246,7 @@ def csv_line(cells: Iterable[str]) -> str:
 
 NAMES = 12  # names of an object
 _ROUTINES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_METHODS = (classmethod, staticmethod, types.MethodDescriptorType)
 
 
 def is_routine(value: object) -> bool:
@@ -297,12 +286,6 @@ def first_doc_line(value: Any) -> str:
     return cut(doc.strip()[: 2 * LINE].partition("\n")[0], LINE) if type(doc) is str else ""
 
 
-def module_line(module: types.ModuleType) -> str:
-    """`module, csv: CSV parsing and writing.`"""
-    name, doc = vars(module).get("__name__"), first_doc_line(module)
-    return f"module, {name if type(name) is str else '?'}" + (f": {doc}" if doc else "")
-
-
 def module_name(kind: type) -> object:
     """Return where a class was written, as far as its own metaclass has no say in it."""
     return type.__dict__["__module__"].__get__(kind)
@@ -311,7 +294,8 @@ def module_name(kind: type) -> object:
 def static_names(value: object) -> str:
     """`names: area(), width, height`: the public names of an object, its own first; methods with brackets."""
     names = list(dict.fromkeys(name for name in attribute_names(value) if not name.startswith("_")))
-    shown = [name + "()" * callable_statically(value, name) for name in names[:NAMES]]
+    found = {name: inspect.getattr_static(value, name, None) for name in names[:NAMES]}
+    shown = [name + "()" * is_one_of(one, (*_ROUTINES, *_METHODS)) for name, one in found.items()]
     more = [f"{len(names) - NAMES} more"] if len(names) > NAMES else []
     return "names: " + ", ".join([*shown, *more]) if names else ""
 
@@ -332,15 +316,6 @@ def attribute_names(value: object) -> Iterator[str]:
     for kind in _mro(type(value)):
         if kind is not object:
             yield from (name for name in type.__dict__["__dict__"].__get__(kind) if type(name) is str)
-
-
-def callable_statically(value: object, name: str) -> bool:
-    """Return whether a name is a method, a class method or a function, by its definition."""
-    try:
-        found = inspect.getattr_static(value, name)
-    except AttributeError:
-        return False
-    return is_one_of(found, (*_ROUTINES, classmethod, staticmethod, types.MethodDescriptorType))
 
 
 def _mro(kind: type) -> tuple[type, ...]:

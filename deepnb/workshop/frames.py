@@ -11,7 +11,6 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
-from traceback import walk_tb
 from typing import Any
 
 from deepnb.values.failures import ENGINE, is_cell, is_library
@@ -29,19 +28,13 @@ class Frame:
 
     file: str
     line: int
-    name: str
-    """Of the function; `<module>` outside of any."""
-    package: str
-    """The top package of its module."""
+    name: str  # of the function; `<module>` outside of any
+    package: str  # the top package of its module
     own: bool
-    code: tuple[str, ...] = ()
-    """All lines of its file or cell."""
-    failing: str = ""
-    """The expression that failed, where Python knows it."""
-    variables: tuple[tuple[str, object], ...] = ()
-    """What the failing line names, the failing expression first."""
-    scope: tuple[Mapping[str, object], ...] = ()
-    """The variables of its function and those of its module."""
+    code: tuple[str, ...] = ()  # all lines of its file or cell
+    failing: str = ""  # the expression that failed, where Python knows it
+    variables: tuple[tuple[str, object], ...] = ()  # what the failing line names, the failing expression first
+    scope: tuple[Mapping[str, object], ...] = ()  # the variables of its function and those of its module
 
     @property
     def is_module(self) -> bool:
@@ -51,25 +44,25 @@ class Frame:
 
 def frames(error: BaseException) -> list[Frame]:
     """Return the frames of an exception, the outermost first; of a deep recursion the first and the last of the user's."""
-    walked = list(zip(walk_tb(error.__traceback__), _instructions(error), strict=True))
-    is_own = {code: _is_own(frame) for code, frame in {frame.f_code: frame for (frame, _), _ in walked}.items()}
-    kept = _kept([(frame.f_code, line) if is_own[frame.f_code] else None for (frame, line), _ in walked])
+    walked: list[types.TracebackType] = []
+    at = error.__traceback__
+    while at is not None:
+        walked.append(at)
+        at = at.tb_next
+    frame_of = {one.tb_frame.f_code: one.tb_frame for one in walked}
+    is_own = {code: _is_own(frame) for code, frame in frame_of.items()}  # a deep recursion has few
+    own = [i for i, one in enumerate(walked) if is_own[one.tb_frame.f_code]]
+    runs = [list(run) for _, run in groupby(own, key=lambda i: (walked[i].tb_frame.f_code, walked[i].tb_lineno))]
+    ends = [i for run in runs for i in dict.fromkeys((run[0], run[-1]))]
     found: list[Frame] = []
-    for i, ((frame, line), lasti) in enumerate(walked):
-        code = frame.f_code
-        plain = Frame(code.co_filename, line, code.co_name, _package(frame), is_own[code])
-        if i in kept:
-            plain = _detailed(plain, lines_of(plain.file) or _magic_body(plain.file, found), frame, lasti)
+    for i, one in enumerate(walked):
+        code = one.tb_frame.f_code
+        plain = Frame(code.co_filename, one.tb_lineno, code.co_name, _package(one.tb_frame), is_own[code])
+        if i in {*ends[:2], *ends[-4:]}:
+            plain = replace(plain, code=lines_of(plain.file) or _magic_body(plain.file, found))
+            plain = _detailed(plain, one.tb_frame, one.tb_lasti)
         found.append(plain)
     return found
-
-
-def _kept(places: Sequence[object]) -> set[int]:
-    """Return which frames are shown in full, by the places of the user's own: of a run at one place the first and the last."""
-    own = [i for i, at in enumerate(places) if at is not None]
-    runs = [list(run) for _, run in groupby(own, key=places.__getitem__)]
-    ends = [i for run in runs for i in dict.fromkeys((run[0], run[-1]))]
-    return {*ends[:2], *ends[-4:]}
 
 
 def lines_of(file: str) -> tuple[str, ...]:
@@ -115,10 +108,16 @@ def parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _detailed(plain: Frame, lines: tuple[str, ...], frame: types.FrameType, lasti: int) -> Frame:
-    """Return a frame with its lines, what failed on its line, and the variables there."""
-    plain = replace(plain, code=lines)
-    failing, last = _failing(plain, frame.f_code, lasti)
+def _detailed(plain: Frame, frame: types.FrameType, lasti: int) -> Frame:
+    """Return a frame with what failed on its line, and the variables there."""
+    lines, failing, last = plain.code, "", plain.line
+    positions: Any = next(islice(frame.f_code.co_positions(), lasti // 2, None), (None,) * 4)
+    if None not in positions and 0 < positions[0] <= positions[1] <= len(lines):
+        first, last, start, end = positions
+        parts = [line.encode("utf-8", "replace") for line in lines[first - 1 : last]]
+        parts[-1] = parts[-1][:end]
+        parts[0] = parts[0][start:]
+        failing = " ".join(part.decode("utf-8", "replace").strip() for part in parts)
     scope = tuple(names for names in (frame.f_locals, frame.f_globals) if _is_plain(names))
     statement = "\n".join(lines[plain.line - 1 : min(last, plain.line + _STATEMENT)])
     unset = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}.difference(frame.f_locals if scope else ())
@@ -140,31 +139,15 @@ def _variables(failing: str, statement: str, scope: Sequence[Mapping[str, object
         if path is not None:
             found.setdefault(ast.unparse(path), value)
     for name, value in found.items():
-        inner = any(other.startswith(f"{name}.") for other in found)
-        if not inner and (
-            _is_users(value) if is_routine(value) or is_class(value) else type(value) is not types.ModuleType
-        ):
+        function = value.__func__ if type(value) is types.MethodType else value
+        if is_class(value):
+            shown = module_name(value) == "__main__"  # type: ignore[arg-type]
+        elif is_routine(value):
+            shown = type(function) is types.FunctionType and own_file(function.__code__.co_filename)
+        else:
+            shown = type(value) is not types.ModuleType
+        if shown and not any(other.startswith(f"{name}.") for other in found):
             yield name, value
-
-
-def _is_users(value: Any) -> bool:
-    """Return whether a function or a class was written in a cell or a file of the user's."""
-    if is_class(value):
-        return module_name(value) == "__main__"
-    function = value.__func__ if type(value) is types.MethodType else value
-    return type(function) is types.FunctionType and own_file(function.__code__.co_filename)
-
-
-def _failing(plain: Frame, code: types.CodeType, lasti: int) -> tuple[str, int]:
-    """Return the expression at an instruction, and the last line of it."""
-    where = next(islice(code.co_positions(), lasti // 2, None), (None,) * 4)
-    first, last, start, end = where
-    if first is None or last is None or start is None or end is None or not 0 < first <= last <= len(plain.code):
-        return "", plain.line
-    lines = [line.encode("utf-8", "replace") for line in plain.code[first - 1 : last]]
-    lines[-1] = lines[-1][:end]
-    lines[0] = lines[0][start:]
-    return " ".join(line.decode("utf-8", "replace").strip() for line in lines), last
 
 
 def _magic_body(file: str, before: Sequence[Frame]) -> tuple[str, ...]:
@@ -193,10 +176,3 @@ def _package(frame: types.FrameType) -> str:
 def _is_plain(names: object) -> bool:
     """Return whether a scope is Python's own mapping: what was handed to `exec` may be one of the user's."""
     return type(names) is dict or class_name(names) == "FrameLocalsProxy"
-
-
-def _instructions(error: BaseException) -> Iterator[int]:
-    at = error.__traceback__
-    while at is not None:
-        yield at.tb_lasti
-        at = at.tb_next

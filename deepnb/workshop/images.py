@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path, PosixPath, WindowsPath
 from typing import Any
 
-from deepnb.values.errors import DeepnbError, InvalidError, LimitError, RefusedError
+from deepnb.values.errors import InvalidError, LimitError, RefusedError
 from deepnb.values.image import LARGEST, PromptImage, bare_image, image_size, image_type
 from deepnb.workshop.describe import describe
 from deepnb.workshop.exact import class_name, is_from, is_one_of
@@ -24,8 +24,7 @@ _PICTURES = {
     "PIL.GifImagePlugin": ("GifImageFile",),
     "PIL.WebPImagePlugin": ("WebPImageFile",),
 }
-_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")
-"""Modes of Pillow that its PNG writer takes; others are converted."""
+_MODES = ("1", "L", "LA", "P", "RGB", "RGBA")  # modes of Pillow that its PNG writer takes; others are converted
 
 
 def prompt_image(name: str, value: object, *, inside: bool = False) -> PromptImage | None:
@@ -78,7 +77,6 @@ def _too_large(name: str, size: int) -> LimitError:
 
 
 def _of_file(name: str, path: Path, inside: bool) -> PromptImage | None:
-    """Return the image of a file; None where there is no such file, or it is no image."""
     try:
         file = path.resolve()
         if file.suffix.lower() not in SUFFIXES or not file.is_file():
@@ -98,15 +96,12 @@ def _drawn(name: str, draw: Callable[[BytesIO], object]) -> bytes:
     file = BytesIO()
     try:
         draw(file)
-    except DeepnbError:
-        raise
     except Exception as error:  # of a library, on what the user drew
         raise InvalidError(f"{name} can't be drawn ({type(error).__name__})") from None
     return file.getvalue()
 
 
 def _save_picture(value: Any, file: BytesIO) -> None:
-    """As PNG, by the methods of Pillow's own class."""
     kind: Any = sys.modules["PIL.Image"].Image  # type: ignore[attr-defined]
     picture = value if value.mode in _MODES else kind.convert(value, "RGB")
     kind.save(picture, file, "PNG")

@@ -3,8 +3,8 @@
 import ast
 import itertools
 import linecache
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,8 +15,7 @@ from deepnb.workshop.exact import class_name
 class Display:
     """A rich output."""
 
-    data: Mapping[str, Any]
-    """MIME type -> what is shown."""
+    data: Mapping[str, Any]  # MIME type -> what is shown
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -60,13 +59,11 @@ class PlainKernel:
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         return ast.parse(code, name), name
 
-    @contextmanager
-    def displaying(self, take: Take) -> Iterator[None]:
-        yield
+    def displaying(self, take: Take) -> AbstractContextManager[None]:
+        return nullcontext()
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        yield
+    def aside(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def display(self, value: object, take: Take) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.workshop.describe import describe, is_table, list_of_variables
-from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_missing, is_scalar
+from deepnb.workshop.exact import cell, cell_of, class_name, csv_line, is_missing, is_readable, is_scalar
 from deepnb.workshop.kinds import aggregated, compared
 from deepnb.workshop.notebook_plan import notebook_plan
 from deepnb.workshop.notebooks import read_notebook
@@ -23,23 +23,20 @@ from deepnb.workshop.tables import Columns, columns_of, conversion, held, neares
 AGGREGATES = ("sum", "mean", "median", "min", "max", "std", "count", "nunique")
 PERIODS = (".year", ".quarter", ".month", ".week", ".weekday", ".day")
 """What may follow the name of a column of dates to group by its years, months, ..."""
-MOST_JOINED = 5_000_000
-"""Rows of a join at most."""
+MOST_JOINED = 5_000_000  # rows of a join
 
 
 @dataclass(frozen=True)
 class Question:
     """What is asked of a table, in the order in which it is done."""
 
-    join: str = ""
-    """The name of another table."""
+    join: str = ""  # the name of another table
     on: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
     by: tuple[str, ...] = ()
     aggregate: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    sort: tuple[str, ...] = ()
-    """Names of columns; `-units` sorts from high to low."""
+    sort: tuple[str, ...] = ()  # names of columns; `-units` sorts from high to low
     head: int = 20
 
 
@@ -49,11 +46,9 @@ class Answer:
 
     frame: Any
     rows: int
-    matched: int
-    """Rows of the table that the conditions keep."""
+    matched: int  # rows of the table that the conditions keep
     missing: Mapping[str, int]
-    twice: tuple[str, ...] = ()
-    """What is said of columns that are called alike."""
+    twice: tuple[str, ...] = ()  # what is said of columns that are called alike
 
 
 def answer(table: Columns, question: Question, other: Columns | None = None) -> Answer:
@@ -67,13 +62,14 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     if question.where:
         conditions = question.where.items()
         mask = reduce(and_, (_condition(table.readable(name), table.name(name), one) for name, one in conditions))
+        names = table.names
         if question.by or question.aggregate:
             named = (*question.by, *question.aggregate)
-            dated = [one.rpartition(".")[0] for one in question.by if one not in table.names and one.endswith(PERIODS)]
-            plain = [one for one in named if one in table.names or not one.endswith(PERIODS)]
-            table = table.only(list(dict.fromkeys(table.name(one) for one in (*dated, *plain))))
-        table = table.kept(mask)
-    matched = len(table)
+            dated = [one.rpartition(".")[0] for one in question.by if one not in names and one.endswith(PERIODS)]
+            plain = [one for one in named if one in names or not one.endswith(PERIODS)]
+            names = list(dict.fromkeys(table.name(one) for one in (*dated, *plain)))
+        table = replace(table, frame=table.frame.loc[mask.to_numpy(), names].reset_index(drop=True))
+    matched = len(table.frame)
     if question.by or question.aggregate:
         table = _grouped(_with_periods(table, question.by), question)
     asked = [one for name in question.columns for one in table.twice.get(name, (name,))]
@@ -81,13 +77,15 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
     twice = tuple(
         f"{said_twice(one, names)}: {', '.join(names)}" for one, names in table.twice.items() if {*names} & {*shown}
     )
-    missing = {name: count for name in shown[:200] if (count := table.missing(name))}
-    rows = _sorted(table, question)
-    return Answer(rows.only(shown).frame(question.head), len(table), matched, missing, twice)
+    readable = (name for name in shown[:200] if is_readable(table.frame[name]))
+    missing = {name: count for name in readable if (count := int(table.frame[name].isna().sum()))}
+    return Answer(_sorted(table, question)[shown], len(table.frame), matched, missing, twice)
 
 
 def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
-    """Return a table with a column more for each period that is asked for: `sold.month` of the dates in `sold`."""
+    """Return a table with a column more for each period that is asked for: `sold.month` of the dates in `sold`, as text."""
+    import pandas as pd
+
     made: dict[str, Any] = {}
     for one in by:
         if one in table.names or not one.endswith(PERIODS):
@@ -100,19 +98,13 @@ def _with_periods(table: Columns, by: Sequence[str]) -> Columns:
                 column = column.astype("datetime64[us]")
         if getattr(column.dtype, "kind", "O") != "M":
             raise InvalidError(f"{held(column, name)[0]}, no dates", "group by the column itself")
-        made[one] = _periods(column, period)
-    return replace(table, parts={**table.parts, **made})
-
-
-def _periods(dates: Any, period: str) -> Any:
-    """Return the year, month, ... of each date as text; weekdays in their order."""
-    import pandas as pd
-
-    dates = dates.dt.tz_localize(None) if getattr(dates.dt, "tz", None) is not None else dates
-    if period == "weekday":
-        days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-        return pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
-    return dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
+        dates = column.dt.tz_localize(None) if getattr(column.dt, "tz", None) is not None else column
+        if period == "weekday":
+            days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+            made[one] = pd.Series(pd.Categorical(dates.dt.day_name(), days, ordered=True))
+        else:
+            made[one] = dates.dt.to_period(period[0].upper()).astype(str).where(dates.notna(), None)
+    return replace(table, frame=pd.DataFrame({**table.frame, **made}, copy=False))
 
 
 def _condition(column: Any, name: str, wanted: Any) -> Any:
@@ -142,26 +134,32 @@ def _grouped(table: Columns, question: Question) -> Columns:
     import pandas as pd
 
     keys = [table.name(one) for one in question.by]
-    wanted = {table.name(one): _aggregates(how) for one, how in question.aggregate.items()}
+    given = question.aggregate.items()
+    wanted = {table.name(one): (how,) if isinstance(how, str) else tuple(how) for one, how in given}
+    if odd := [how for hows in wanted.values() for how in hows if how not in AGGREGATES]:
+        raise InvalidError(f"there is no aggregate {odd[0]!r}", nearest(odd[0], AGGREGATES))
     for name in (*keys, *wanted):
         table.readable(name)
-    grouping = [table.parts[name] for name in keys] or [pd.Series(0, index=range(len(table)))]  # all rows are one group
+    grouping = [table.frame[name] for name in keys] or [pd.Series(0, table.frame.index)]  # all rows are one group
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
         for how in hows:
-            column = aggregated(table.parts[name], how)
+            column = aggregated(table.frame[name], how)
             if column is None:
-                what = f"{''.join(held(table.parts[name], name))}, no numbers for {how}"
+                what = f"{''.join(held(table.frame[name], name))}, no numbers for {how}"
                 raise InvalidError(what, "use count, nunique, min, max")
             groups = _groups(column, grouping)
             try:
                 made[f"{name} ({how})"] = groups.sum(min_count=1) if how == "sum" else getattr(groups, how)()
             except (TypeError, ValueError):
-                what = f"{''.join(held(table.parts[name], name))}, which have no {how}"
+                what = f"{''.join(held(table.frame[name], name))}, which have no {how}"
                 raise InvalidError(what, "use count or nunique") from None
     if not wanted:
         made["rows"] = _groups(grouping[0], grouping).size()
-    return table.made(keys, made)
+    index = next(iter(made.values())).index
+    columns = {key: index.get_level_values(i).to_series().reset_index(drop=True) for i, key in enumerate(keys)}
+    columns |= {name: column.reset_index(drop=True) for name, column in made.items()}
+    return Columns(pd.DataFrame(columns, copy=False))
 
 
 def _groups(column: Any, keys: list[Any]) -> Any:
@@ -173,16 +171,8 @@ def _groups(column: Any, keys: list[Any]) -> Any:
     return column.groupby(keys, sort=False, dropna=False, observed=True)
 
 
-def _aggregates(how: Any) -> tuple[str, ...]:
-    hows = (how,) if isinstance(how, str) else tuple(how)
-    for one in hows:
-        if one not in AGGREGATES:
-            raise InvalidError(f"there is no aggregate {one!r}", nearest(one, AGGREGATES))
-    return hows
-
-
-def _sorted(table: Columns, question: Question) -> Columns:
-    """Return the first rows, in the order that is asked for."""
+def _sorted(table: Columns, question: Question) -> Any:
+    """Return the first rows, missing values last; equal ones keep their order."""
     names, ascending = [], []
     for one in question.sort:
         down = one.startswith("-") and one not in table.names
@@ -190,9 +180,11 @@ def _sorted(table: Columns, question: Question) -> Columns:
         ascending.append(not down)
         table.readable(names[-1])
     try:
-        return table.sorted(names, ascending, question.head) if names else table
+        keys = table.frame[names]
+        order = keys.sort_values(names, ascending=ascending, kind="stable").index if names else keys.index
+        return table.frame.iloc[order[: question.head]].reset_index(drop=True)
     except TypeError:
-        what = "; ".join("".join(held(table.parts[name], name)) for name in names)
+        what = "; ".join("".join(held(table.frame[name], name)) for name in names)
         raise InvalidError(f"{what}: values without an order", "sort by another column") from None
 
 
@@ -203,7 +195,9 @@ def _made_name(table: Columns, wanted: str) -> str:
 
 
 def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
-    """Return the rows of both tables with equal keys (an inner join)."""
+    """Return the rows of both with equal keys; a column that both have keeps its name here, and there gets `_2`."""
+    import pandas as pd
+
     if not on:
         shared = [name for name in left.names if name in right.names]
         raise InvalidError(
@@ -213,10 +207,21 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
     for name in keys:
         left.readable(name)
         right.readable(name)
-    rows = left.join_size(right, keys)
-    if rows > MOST_JOINED:
+    here, there = (one.frame[keys].assign(**{"\0at": range(len(one.frame))}) for one in (left, right))
+    sizes, others = (one.groupby(keys, observed=True).size() for one in (here, there))
+    both = sizes.index.intersection(others.index)
+    if (rows := int((sizes.loc[both].astype(float) * others.loc[both]).sum())) > MOST_JOINED:
         raise LimitError(f"the join would have {rows:,} rows", "join on more columns")
-    return left.joined(right, keys)
+    pairs = here.dropna().merge(there.dropna(), on=keys)
+    joined = left.frame.iloc[pairs["\0at_x"]].reset_index(drop=True)
+    added = right.frame.drop(columns=keys).iloc[pairs["\0at_y"]].reset_index(drop=True)
+    named: dict[str, Any] = {}
+    for name in added.columns:
+        free = name
+        while free in joined.columns or free in named:
+            free += "_2"
+        named[free] = added[name]
+    return Columns(pd.DataFrame({**joined, **named}, copy=False))
 
 
 # -- an answer about a table as text for a model: CSV, and what it leaves out
@@ -260,7 +265,10 @@ def answer_text(name: str, question: Question, answer: Answer) -> str:
 
 def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
     """Return the tools that look at a namespace, and those for notebooks; none runs any of the user's code."""
-    no_items, no_names, no_text = map(_unwritten, (dict, list, str))
+    from pydantic import Field
+
+    made: Any = Field  # defaults that are not written into a tool's schema, where they would cost tokens
+    no_items, no_names, no_text = (made(default_factory=kind) for kind in (dict, list, str))
 
     def list_variables() -> str:
         """List the variables of the user's notebook, one per line, with their types."""
@@ -314,7 +322,6 @@ def namespace_tools(namespace: Mapping[str, Any]) -> list[Callable[..., str]]:
 
 
 def _answered(namespace: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Question, Answer]:
-    """Return the question that the arguments of a call mean, and its answer."""
     join = asked.get("join") or {}
     if len(join) > 1:
         raise InvalidError("join names several tables", "join one table at a time")
@@ -347,15 +354,7 @@ def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str
     return frame.head(len(rows)) if None in at else frame.iloc[at].reset_index(drop=True)
 
 
-def _unwritten(kind: type) -> Any:
-    """Return an empty default that is not written into a tool's schema, where it would cost tokens."""
-    from pydantic import Field
-
-    return Field(default_factory=kind)
-
-
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
-    """Return the columns of the table with this name; an error names the nearest."""
     tables = [one for one, value in namespace.items() if is_table(value) and not one.startswith("_")]
     if name not in namespace:
         raise NotFoundError(f"there is no variable {name!r}", nearest(name, tables))

@@ -7,25 +7,20 @@ by type and size. Texts are masked for credentials as a whole, before they are s
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from deepnb.gate import redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.files import write_whole
 from deepnb.values.text import terminal_text
 
 # -- A notebook of the working directory as a file: where it is, its bytes, its version
 
 
-LARGEST = 10_000_000
-"""Bytes of a notebook that is read or written."""
-
-_WRITING = Lock()
+LARGEST = 10_000_000  # bytes of a notebook that is read or written
 
 
 def working_directory() -> Path:
@@ -46,14 +41,6 @@ def inside(root: Path, path: str) -> Path:
         raise InvalidError(f"{path!r} can't be a file", "give the path of a .ipynb file") from None
     if outside:
         raise RefusedError(f"{path} is outside the working directory", "only notebooks in it can be read and edited")
-    return file
-
-
-def existing(root: Path, path: str) -> Path:
-    """Return the notebook that is meant."""
-    file = inside(root, path)
-    if file.suffix != ".ipynb" or not file.is_file():
-        raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
     return file
 
 
@@ -86,56 +73,31 @@ def parsed(content: bytes, name: str, *, convert: bool = True) -> Any:
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
 
 
-def replace_content(file: Path, name: str, before: bytes | None, after: bytes) -> None:
-    """Write a notebook whole or not at all, and only over the bytes it was planned for (None: no file)."""
-
-    def check() -> None:
-        if (content_of(file, name) if file.exists() else None) != before:
-            raise outdated(name)
-
-    with _WRITING:
-        try:
-            write_whole(file, after, check)
-        except OSError as error:
-            raise InvalidError(f"{name} can't be written ({error.strerror})") from None
-
-
 def outdated(name: str) -> RefusedError:
     """Return the error where a notebook is not the version that was read."""
     return RefusedError(f"{name} has changed since that version", "read it again with read_notebook")
 
 
-ANSWER = 8_000
-"""Characters of one answer, about; an output has a quarter of them at most."""
-MOST = 50
-"""Notebooks that are listed or searched at once."""
+ANSWER = 8_000  # characters of one answer, about; an output has a quarter of them at most
+MOST = 50  # notebooks that are listed or searched at once
 
-_ENTRIES = 20_000
-"""Files and directories that are looked at for notebooks."""
+_ENTRIES = 20_000  # files and directories that are looked at for notebooks
 _LINE = 100
 _BASE64 = re.compile(r"data:(image/[\w.+-]+);base64,([A-Za-z0-9+/=\s]{64,})")
 _CELLS = re.compile(r"\s*\d{1,6}(?:\s*-\s*\d{1,6})?(?:\s*,\s*\d{1,6}(?:\s*-\s*\d{1,6})?)*\s*")
 
 
-@dataclass(frozen=True)
-class Output:
-    """One output of a cell."""
-
-    title: str
-    """What it is: `stdout`, `image/png, 12 kB`, `KeyError: 'a'`."""
-    text: str = ""
+Output = tuple[str, str]  # what it is, as `stdout`, `image/png, 12 kB`, `KeyError: 'a'`, and its text
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell, without credentials."""
 
-    number: int
-    """Counted from 1."""
+    number: int  # counted from 1
     kind: str
     source: str
-    run: int | None = None
-    """Its execution count."""
+    run: int | None = None  # its execution count
     outputs: tuple[Output, ...] = ()
 
 
@@ -151,10 +113,12 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
     try:
         root = working_directory()
         if not path:
-            return _matches(root, _found(root), search) if search else _listing(root, _found(root))
-        file = existing(root, path)
+            return _overview(root, _found(root), search)
+        file = inside(root, path)
+        if file.suffix != ".ipynb" or not file.is_file():
+            raise NotFoundError(f"no notebook {path}", "read_notebook without a path lists them")
         if search:
-            return _matches(root, [file], search)
+            return _overview(root, [file], search)
         content = content_of(file, path)
         there, version = notebook_cells(content, path), version_of(file, content)
         if not cells:
@@ -172,8 +136,18 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
 def notebook_cells(content: bytes, name: str, *, outputs: bool = True) -> tuple[Cell, ...]:
     """Return the cells of a notebook of any version of the format; masking long outputs takes a while, so they can be left out."""
     there = parsed(content, name)
+    made = list[Cell]()
     try:
-        return tuple(_cell(number, cell, outputs) for number, cell in enumerate(there["cells"], 1))
+        for number, cell in enumerate(there["cells"], 1):
+            shown = list[Output]()
+            for key, bundle in (cell.get("attachments") or {}).items() if outputs else ():
+                shown += (_image(f"attachment {key}: {mime}", data) for mime, data in bundle.items())
+            for output in cell.get("outputs") or () if outputs else ():
+                shown += _outputs(output)
+            kind, run = redact(str(cell.get("cell_type"))), cell.get("execution_count")
+            ran = run if isinstance(run, int) else None
+            made.append(Cell(number, kind, _text(cell.get("source")), ran, tuple(shown)))
+        return tuple(made)
     except Exception as error:  # whatever is wrong with it
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
 
@@ -192,26 +166,13 @@ def _found(root: Path) -> list[Path]:
     return found
 
 
-def _cell(number: int, cell: Mapping[str, Any], with_outputs: bool) -> Cell:
-    run = cell.get("execution_count")
-    attached = (
-        _image(f"attachment {name}: {mime}", data)
-        for name, bundle in (cell.get("attachments") or {}).items()
-        for mime, data in bundle.items()
-    )
-    shown = (one for output in cell.get("outputs") or () for one in _outputs(output))
-    kind = redact(str(cell.get("cell_type")))
-    outputs = (*attached, *shown) if with_outputs else ()
-    return Cell(number, kind, _text(cell.get("source")), run if isinstance(run, int) else None, outputs)
-
-
 def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
     """Yield what one output holds: each image by name, and the plainest text there is."""
     if output.get("output_type") == "stream":
-        yield Output(redact(str(output.get("name"))), _text(output.get("text")))
+        yield redact(str(output.get("name"))), _text(output.get("text"))
         return
     if output.get("output_type") == "error":
-        yield Output(_text(f"{output.get('ename')}: {output.get('evalue')}"), _text(output.get("traceback"), "\n"))
+        yield _text(f"{output.get('ename')}: {output.get('evalue')}"), _text(output.get("traceback"), "\n")
         return
     data = output.get("data") or {}
     texts = [mime for mime in ("text/plain", "text/markdown", "text/latex", "application/json") if mime in data]
@@ -219,15 +180,15 @@ def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
         if mime.startswith("image/") or mime == "application/pdf":
             yield _image(mime, value)
         elif not texts:
-            yield Output(redact(f"{mime}, {len(str(value)):,} characters"))
+            yield redact(f"{mime}, {len(str(value)):,} characters"), ""
     if texts:
-        yield Output(texts[0], _text(data[texts[0]]))
+        yield texts[0], _text(data[texts[0]])
 
 
 def _image(name: str, value: object) -> Output:
     text = "".join(value) if isinstance(value, list) else str(value)
     size = len(text) if "svg" in name else len(text.strip()) * 3 // 4  # in base64
-    return Output(redact(f"{name}, {_kilobytes(size)}"))
+    return redact(f"{name}, {_kilobytes(size)}"), ""
 
 
 def _text(value: object, joint: str = "") -> str:
@@ -237,19 +198,32 @@ def _text(value: object, joint: str = "") -> str:
     return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
 
 
-def _listing(root: Path, files: list[Path]) -> str:
-    lines = []
+def _overview(root: Path, files: list[Path], search: str) -> str:
+    """Return a line for each notebook, or `a.ipynb 3 code: the line` for each line of a source or an output with a text."""
+    sought, lines = search.casefold(), list[str]()
     for file in files[:MOST]:
         name = redact(str(file.relative_to(root)))
         try:
-            there = notebook_cells(content_of(file, name), name, outputs=False)
+            there = notebook_cells(content_of(file, name), name, outputs=bool(search))
         except DeepnbError as error:
             lines.append(error.typed)
             continue
-        title = next((one for cell in there if cell.kind == "markdown" and (one := _first(cell.source))), "")
-        lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
-    more = ["there are more notebooks: name a path"] if len(files) > MOST else []
-    return _answer([*lines, *more], "notebooks") if lines else "there are no notebooks in the working directory"
+        if not search:
+            title = next((one for cell in there if cell.kind == "markdown" and (one := _first(cell.source))), "")
+            lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
+        for cell in there if search else ():
+            texts = [(cell.kind, cell.source), *(("output", f"{title}\n{text}") for title, text in cell.outputs)]
+            lines += [
+                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
+                for kind, text in texts
+                for line in text.splitlines()
+                if sought in line.casefold()
+            ]
+    if not lines:
+        return f"no line contains {redact(search)!r}" if search else "there are no notebooks in the working directory"
+    more = f"only the first {MOST} notebooks were searched" if search else "there are more notebooks"
+    left = [f"{more}: name a path"] if len(files) > MOST else []
+    return _answer([*lines, *left], "lines" if search else "notebooks")
 
 
 def _head(cell: Cell, short: bool = True) -> str:
@@ -258,38 +232,14 @@ def _head(cell: Cell, short: bool = True) -> str:
 
 
 def _shown(cell: Cell, detailed: bool) -> Iterator[str]:
-    for output in cell.outputs:
-        text = output.text.rstrip()
+    for title, text in ((title, text.rstrip()) for title, text in cell.outputs):
         if detailed and text:
-            yield f"  -> {output.title}\n{_cut(text, ANSWER // 4)}"
+            yield f"  -> {title}\n{_cut(text, ANSWER // 4)}"
         else:
-            yield f"  -> {_cut(output.title, _LINE)}" + (f": {_brief(text)}" if text else "")
-
-
-def _matches(root: Path, files: list[Path], search: str) -> str:
-    """`a.ipynb 3 code: the line`, for each line of a source or an output that contains the text."""
-    sought, lines = search.casefold(), []
-    for file in files[:MOST]:
-        name = redact(str(file.relative_to(root)))
-        try:
-            there = notebook_cells(content_of(file, name), name)
-        except DeepnbError as error:
-            lines.append(error.typed)
-            continue
-        for cell in there:
-            texts = [(cell.kind, cell.source), *(("output", f"{o.title}\n{o.text}") for o in cell.outputs)]
-            lines += [
-                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
-                for kind, text in texts
-                for line in text.splitlines()
-                if sought in line.casefold()
-            ]
-    more = [f"only the first {MOST} notebooks were searched: name a path"] if len(files) > MOST else []
-    return _answer([*lines, *more], "lines") if lines else f"no line contains {redact(search)!r}"
+            yield f"  -> {_cut(title, _LINE)}" + (f": {_brief(text)}" if text else "")
 
 
 def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
-    """Return the cells of `2-5,7`."""
     if not _CELLS.fullmatch(numbers):
         raise InvalidError(f"cells {numbers!r} is not valid", 'give numbers such as "3" or "2-5"')
     runs = [[int(n) for n in run.split("-")] for run in numbers.split(",")]
@@ -300,7 +250,6 @@ def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
 
 
 def _answer(blocks: list[str], what: str) -> str:
-    """Return the blocks that fit, and how many did not."""
     used, shown = 0, 0
     for block in blocks:
         used += len(block) + 1
@@ -316,7 +265,6 @@ def _first(text: str) -> str:
 
 
 def _brief(text: str) -> str:
-    """Return the first line, and how many come after it."""
     more = text.strip().count("\n")
     return _first(text) + (f" (+{more} line{'s' if more > 1 else ''})" if more else "")
 
@@ -343,7 +291,9 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
     if file in paths:
         return True
     ran: Collection[str] = getattr(namespace, "cell_ids", frozenset())
-    return not set(ran).isdisjoint(cells) and not any(_holds(path, ran) for path in paths)
+    return not set(ran).isdisjoint(cells) and not any(
+        cell.get("id") in ran for path in paths for cell in _saved_cells(path)
+    )
 
 
 def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
@@ -353,11 +303,8 @@ def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
 
 def below(file: Path, cell: str) -> str:
     """Return the source of the cell below another one, as a notebook was saved; empty if there is none."""
-    try:
-        cells = parsed(content_of(file, file.name), file.name).get("cells") or ()
-    except DeepnbError:
-        return ""
-    return next((str(after.get("source")).rstrip() for one, after in pairwise(cells) if one.get("id") == cell), "")
+    cells = pairwise(_saved_cells(file))
+    return next((str(after.get("source")).rstrip() for one, after in cells if one.get("id") == cell), "")
 
 
 def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
@@ -369,9 +316,8 @@ def _paths(namespace: Mapping[str, Any]) -> Iterator[Path]:
                 continue
 
 
-def _holds(path: Path, ids: Collection[str]) -> bool:
+def _saved_cells(file: Path) -> Sequence[Any]:
     try:
-        cells = parsed(content_of(path, path.name), path.name).get("cells") or ()
+        return parsed(content_of(file, file.name), file.name).get("cells") or ()
     except DeepnbError:
-        return False
-    return any(cell.get("id") in ids for cell in cells)
+        return ()

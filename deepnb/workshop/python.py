@@ -28,14 +28,14 @@ from deepnb.workshop.kernel import Display, Kernel
 # -- what code writes to a text stream
 
 
-HEAD, TAIL = 20_000, 4_000
-"""Characters that are kept of a stream."""
-_PIECE = 4_000
-"""Characters after which a piece without a line feed is handed on."""
+HEAD, TAIL = 20_000, 4_000  # characters that are kept of a stream
+_PIECE = 4_000  # characters after which a piece without a line feed is handed on
 
 
 class Capture(io.TextIOBase):
     """A text stream in the place of `real`; what is written once it has ended goes there, as a thread may write late."""
+
+    encoding = "utf-8"  # type: ignore[misc]
 
     def __init__(self, real: TextIO | None, hand_on: Callable[[str], None]) -> None:
         self._real, self._hand_on = real, hand_on
@@ -48,13 +48,6 @@ class Capture(io.TextIOBase):
 
     def writable(self) -> bool:
         return True
-
-    def isatty(self) -> bool:
-        return False
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return "utf-8"
 
     def fileno(self) -> int:
         """That of the real stream: what a process writes there is not seen here."""
@@ -76,9 +69,6 @@ class Capture(io.TextIOBase):
             if len(text) > room:
                 self._tail = (self._tail + text[max(room, 0) :])[-TAIL:]
         return len(text)
-
-    def flush(self) -> None:
-        """Nothing: pieces are handed on when it is time."""
 
     def hand_on(self, *, whole: bool = False) -> None:
         """Hand on the lines that are complete; with `whole`, what there is: something else is shown below it."""
@@ -115,14 +105,7 @@ def no_input(*_: Any, **__: Any) -> str:
 class NoInput(io.TextIOBase):
     """Stands for `sys.stdin`."""
 
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> str:
-        return no_input()
-
-    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
-        return no_input()
+    read = readline = no_input  # type: ignore[assignment]
 
 
 # -- running a piece of code of the agent in the user's namespace
@@ -130,18 +113,12 @@ class NoInput(io.TextIOBase):
 
 _OFTEN = 0.25
 """Seconds between two pieces of what is printed, at first; later a twentieth of the time that the code has run."""
-RICH = 8
-"""Rich outputs that are shown of one turn."""
-BYTES = 1_500_000
-"""Bytes of them, encoded as they are sent."""
-_WORDS = 2_000
-"""Characters of one rich output that the model reads."""
-_TEXT = 4_000
-"""Characters of each text stream that it reads."""
-_PICTURES = 4
-"""Images of one call that a model is given."""
-_FRAMES = 5
-"""Lines of the code that a traceback names."""
+RICH = 8  # rich outputs that are shown of one turn
+BYTES = 1_500_000  # bytes of them, encoded as they are sent
+_WORDS = 2_000  # characters of one rich output that the model reads
+_TEXT = 4_000  # characters of each text stream that it reads
+_PICTURES = 4  # images of one call that a model is given
+_FRAMES = 5  # lines of the code that a traceback names
 _NAMES = 12
 
 Show = Callable[[CodeOutput], None]
@@ -173,9 +150,6 @@ class Names:
     before: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Name -> the value that it had, of those that were removed or rebound."""
 
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.rebound)
-
     @property
     def line(self) -> str:
         """`new: totals; changed: df; removed: x`."""
@@ -190,16 +164,12 @@ class Names:
 class CodeResult:
     """How a piece of code ended."""
 
-    text: str
-    """For the model: what was put out, the error, the names; without credentials."""
+    text: str  # for the model: what was put out, the error, the names; without credentials
     names: Names
     pictures: tuple[tuple[str, str], ...] = ()
     """(MIME type, base64) of the first images that were shown, for a model that sees."""
     failed: bool = False
-    stopped: KeyboardInterrupt | None = None
-    """The interrupt that ended it."""
-    foreign_loop: bool = False
-    """Whether it awaited what belongs to the kernel's own event loop."""
+    stopped: KeyboardInterrupt | None = None  # the interrupt that ended it
 
 
 @dataclass
@@ -218,15 +188,12 @@ class _Running:
     streams: dict[str, Capture] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.streams = {kind: Capture(getattr(sys, kind), partial(self._print, kind)) for kind in ("stdout", "stderr")}
+        self.streams = {kind: Capture(getattr(sys, kind), partial(self.put_out, kind)) for kind in ("stdout", "stderr")}
 
-    def _print(self, kind: Any, text: str) -> None:
-        self._put_out(kind, redact(text))
-
-    def _put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
+    def put_out(self, kind: Any, text: str = "", display: Display | None = None) -> None:
         data, metadata = (display.data, display.metadata) if display else ({}, {})
         with self.lock:
-            self.show(CodeOutput(self.id, next(self.number), kind, text, dict(data), dict(metadata)))
+            self.show(CodeOutput(self.id, next(self.number), kind, redact(text), dict(data), dict(metadata)))
 
     @contextmanager
     def shown_as_it_grows(self) -> Iterator[None]:
@@ -254,7 +221,7 @@ class _Running:
         display = replace(display, data=shown)
         words = redact(_words(display.data))
         if self.room.take(display.data):
-            self._put_out("rich", words, display)
+            self.put_out("rich", words, display)
             kind = next((kind for kind in PICTURES if isinstance(display.data.get(kind), str)), None)
             if kind is not None and len(self.pictures) < _PICTURES:
                 self.pictures.append((kind, "".join(display.data[kind].split())))
@@ -264,10 +231,6 @@ class _Running:
             if self.hidden <= RICH:
                 self.parts.append(f"{words}\n(not shown to the user: too many or too large outputs)")
 
-    def name(self, names: Names) -> None:
-        """Say which names the code changed."""
-        self._put_out("variables", names.line)
-
     def end(self) -> None:
         """All has been put out: the streams come before what is rich, as the model reads it."""
         for stream in self.streams.values():
@@ -276,7 +239,7 @@ class _Running:
         self.parts[:0] = [text if kind == "stdout" else f"{kind}:\n{text}" for kind, text in texts if text]
         if self.hidden > RICH:
             self.parts.append(f"{self.hidden - RICH} more outputs were not shown")
-        self._put_out("end")
+        self.put_out("end")
 
 
 def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
@@ -296,7 +259,14 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     error: BaseException | None = None
     with _in_place(kernel, running), running.shown_as_it_grows():
         try:
-            _execute(code, kernel, running)
+            tree, name = kernel.parsed(code)
+            body, last = tree.body, tree.body[-1] if tree.body else None
+            value_of = last.value if isinstance(last, ast.Expr) and not code.rstrip().endswith(";") else None
+            statements = ast.Module(body[:-1] if value_of else body, tree.type_ignores)
+            _evaluate(statements, name, "exec", kernel.namespace)
+            value = _evaluate(ast.Expression(value_of), name, "eval", kernel.namespace) if value_of else None
+            if value is not None:
+                kernel.display(value, running.rich)
         except BaseException as raised:
             error = raised
         try:
@@ -308,25 +278,11 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
     if error is not None:
         running.parts.append(_error_text(error))
     text = "\n".join(running.parts) or "(no output)"
-    if names:
-        running.name(names)
-        text = f"{text}\n[variables: {names.line}]"
+    if line := names.line:
+        running.put_out("variables", line)
+        text = f"{text}\n[variables: {line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
-    foreign = isinstance(error, RuntimeError) and "attached to a different loop" in str(error)
-    return CodeResult(text, names, tuple(running.pictures), error is not None, stop, foreign)
-
-
-def _execute(code: str, kernel: Kernel, running: _Running) -> None:
-    tree, name = kernel.parsed(code)
-    last = tree.body[-1] if tree.body else None
-    quiet = code.rstrip().endswith(";")
-    value_of = last if isinstance(last, ast.Expr) and not quiet else None
-    body = tree.body[:-1] if value_of is not None else tree.body
-    _evaluate(ast.Module(body, tree.type_ignores), name, "exec", kernel.namespace)
-    if value_of is not None:
-        value = _evaluate(ast.Expression(value_of.value), name, "eval", kernel.namespace)
-        if value is not None:
-            kernel.display(value, running.rich)
+    return CodeResult(text, names, tuple(running.pictures), error is not None, stop)
 
 
 def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any:
@@ -371,7 +327,6 @@ def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
 
 
 def _words(data: Mapping[str, Any]) -> str:
-    """Return what stands for a rich output in words: its text, and what pictures it has."""
     pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
     text = data.get("text/plain")
     if pictures:
@@ -391,7 +346,6 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return a short traceback: what was raised, and the lines of the code where."""
     if isinstance(error, SyntaxError):
         line = f" (line {error.lineno}: {(error.text or '').strip()})" if error.lineno else ""
         return redact(f"{failure_text(error)}{line}")

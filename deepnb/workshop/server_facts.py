@@ -37,15 +37,12 @@ class Address:
     """A server as the user names it."""
 
     name: str
-    command: tuple[str, ...] = ()
-    """Empty where it has a URL."""
+    command: tuple[str, ...] = ()  # empty where it has a URL
     url: str = ""
-    env: tuple[str, ...] = ()
-    """Names of variables that its command gets beside the usual ones."""
+    env: tuple[str, ...] = ()  # names of variables that its command gets beside the usual ones
 
     def __str__(self) -> str:
-        """The address as it is typed again, without credentials."""
-        name = "" if self.name == _derived(self) else f"--name {self.name} "
+        name = "" if self.name == _derived(self.command, self.url) else f"--name {self.name} "
         env = f"--env {','.join(self.env)} " if self.env else ""
         return name + env + redact(f"{PREFIX}{self.url or shlex.join(self.command)}")
 
@@ -55,16 +52,32 @@ class Address:
 
 
 def address(spec: str, name: str | None = None, env: Sequence[str] = ()) -> Address:
-    """The server that `mcp:COMMAND` or `mcp:URL` names."""
+    """Return the server that `mcp:COMMAND` or `mcp:URL` names."""
     text = spec.removeprefix(PREFIX).strip()
-    is_url = re.match(r"https?://", text)
-    made = Address("", url=_checked_url(text)) if is_url else Address("", command=_words(text))
+    command: tuple[str, ...] = ()
+    if url := text if re.match(r"https?://", text) else "":
+        try:
+            parts = urlsplit(url)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            host, parts = None, urlsplit("")
+        if not host or re.search(r"\s", url):
+            raise InvalidError(f"{redact(url)!r} is not a URL", "%agent tools add mcp:http://HOST:PORT/PATH")
+        if parts.username or parts.password:
+            how = 'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends one'
+            raise InvalidError("the URL of an MCP server can't hold a password", how)
+    else:
+        try:
+            command = tuple(shlex.split(text))
+        except ValueError:
+            raise InvalidError("a quote in the command is not closed", "%agent tools add mcp:COMMAND") from None
+        if not command:
+            how = "%agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"
+            raise InvalidError("mcp: needs a command or a URL", how)
     if name is not None and not (_NAME.fullmatch(name) and len(name) <= LONGEST_NAME):
-        raise InvalidError(
-            f"{name!r} can't be the name of a server",
-            f"use up to {LONGEST_NAME} letters and digits, with single _ or - between them",
-        )
-    return Address(name or _derived(made), made.command, made.url, tuple(env))
+        how = f"use up to {LONGEST_NAME} letters and digits, with single _ or - between them"
+        raise InvalidError(f"{name!r} can't be the name of a server", how)
+    return Address(name or _derived(command, url), command, url, tuple(env))
 
 
 def environment(names: Sequence[str], there: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -75,78 +88,42 @@ def environment(names: Sequence[str], there: Mapping[str, str] | None = None) ->
     return {name: there[name] for name in (*PASSED_ON, *names) if name in there}
 
 
-def _words(text: str) -> tuple[str, ...]:
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError:
-        raise InvalidError("a quote in the command is not closed", "%agent tools add mcp:COMMAND") from None
-    if not words:
-        raise InvalidError("mcp: needs a command or a URL", "%agent tools add mcp:COMMAND, or mcp:http://HOST/PATH")
-    return words
-
-
-def _checked_url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host, parts = None, urlsplit("")
-    if not host or re.search(r"\s", text):
-        raise InvalidError(f"{redact(text)!r} is not a URL", "%agent tools add mcp:http://HOST:PORT/PATH")
-    if parts.username or parts.password:
-        raise InvalidError(
-            "the URL of an MCP server can't hold a password",
-            'session.tools.add("mcp:URL", headers={"Authorization": ...}) sends one',
-        )
-    return text
-
-
-def _derived(of: Address) -> str:
-    """A name made of the host, or of the program that the command runs."""
-    said = str(urlsplit(of.url).hostname) if of.url else _program(of.command)
+def _derived(command: Sequence[str], url: str) -> str:
+    """Return a name made of the host, or of the program that a command runs: `server` of `python -m server` and of `npx -y @scope/server@1.2`."""
+    if url:
+        said = str(urlsplit(url).hostname)
+    else:
+        first = command[0]
+        if _RUNNERS.fullmatch(re.split(r"[/\\]", first)[-1]) and not {*command[1:2]} & {"-c", "-e"}:
+            named = (word for word in command[1:] if not word.startswith("-") and word not in _RUNNERS_WORDS)
+            first = next(named, first)
+        last = [part for part in re.split(r"[/\\]", first) if part][-1:]
+        said = re.sub(r"(?<=.)@.*|\.(?:py|js|mjs|ts|sh|exe)$", "", last[0]) if last else "server"
     plain = re.sub(r"[^a-zA-Z0-9]+", "_", said).strip("_")
     return (plain if re.match(r"[a-zA-Z]", plain) else f"mcp_{plain}")[:LONGEST_NAME].strip("_")
-
-
-def _program(words: Sequence[str]) -> str:
-    """`server` of `python -m server` and of `npx -y @scope/server@1.2`."""
-    first = words[0]
-    if _RUNNERS.fullmatch(re.split(r"[/\\]", first)[-1]) and words[1:2] not in (("-c",), ("-e",)):
-        named = (word for word in words[1:] if not word.startswith("-") and word not in _RUNNERS_WORDS)
-        first = next(named, first)
-    last = [part for part in re.split(r"[/\\]", first) if part][-1:]
-    return re.sub(r"(?<=.)@.*|\.(?:py|js|mjs|ts|sh|exe)$", "", last[0]) if last else "server"
 
 
 # -- what an MCP server offers, as tools that a model can be shown: its words are not trusted, and a change is noticed
 
 
-MOST = 100
-"""Tools of one server; providers take 128 in all."""
-LONGEST_TOOL_NAME = 64
-"""Characters of a tool's name that every provider takes."""
+MOST = 100  # tools of one server; providers take 128 in all
+LONGEST_TOOL_NAME = 64  # characters of a tool's name that every provider takes
 LONGEST_DESCRIPTION = 2_000
-LONGEST_SCHEMA = 20_000
-"""Characters of a tool's parameters, as JSON."""
-LONGEST_WORDS = 500
-"""Characters of what is said of one parameter."""
+LONGEST_SCHEMA = 20_000  # characters of a tool's parameters, as JSON
+LONGEST_WORDS = 500  # characters of what is said of one parameter
 
-Listed = tuple[str, str, Any]
-"""(name, description, schema of the parameters) of a tool, as a server lists it."""
+Listed = tuple[str, str, Any]  # (name, description, schema of the parameters) of a tool, as a server lists it
 
 
 @dataclass(frozen=True)
 class Offer:
     """A tool of a server, as a model is shown it."""
 
-    name: str
-    """`server__tool`: no tool of deepnb has two underscores in its name."""
-    own: str
-    """What the server calls it."""
+    name: str  # `server__tool`: no tool of deepnb has two underscores in its name
+    own: str  # what the server calls it
     description: str
     schema: Mapping[str, Any]
-    fingerprint: str
-    """The hash of what the server says of it, all of it."""
+    fingerprint: str  # the hash of what the server says of it, all of it
 
 
 def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tuple[str, ...]]:
@@ -154,8 +131,16 @@ def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tu
     made: dict[str, Offer] = {}
     left_out: list[str] = []
     for own, description, schema in listed:
-        problem = _problem(own, schema, {offer.own for offer in made.values()})
-        if not problem and len(made) == MOST:
+        problem = ""
+        if not own.strip():
+            problem = "it has no name"
+        elif own in {offer.own for offer in made.values()}:
+            problem = "the server lists two tools of this name; the first is used"
+        elif not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
+            problem = "its parameters are not a JSON object"
+        elif len(json.dumps(schema)) > LONGEST_SCHEMA:
+            problem = f"its parameters take more than {LONGEST_SCHEMA:,} characters"
+        elif len(made) == MOST:
             problem = f"only the first {MOST} tools of a server are used"
         if problem:
             left_out.append(f"{_plain_text(own, LONGEST_TOOL_NAME)!r}: {problem}")
@@ -175,19 +160,6 @@ def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tu
 def fingerprint(own: str, description: str, schema: Any) -> str:
     """A hash of what a server says of a tool."""
     return hashlib.sha256(json.dumps([own, description, schema], sort_keys=True).encode()).hexdigest()
-
-
-def _problem(own: str, schema: Any, taken: Collection[str]) -> str:
-    """Why a tool can't be used; empty where it can."""
-    if not own.strip():
-        return "it has no name"
-    if own in taken:
-        return "the server lists two tools of this name; the first is used"
-    if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
-        return "its parameters are not a JSON object"
-    if len(json.dumps(schema)) > LONGEST_SCHEMA:
-        return f"its parameters take more than {LONGEST_SCHEMA:,} characters"
-    return ""
 
 
 def _tool_name(server: str, own: str, taken: Collection[str]) -> str:
@@ -212,6 +184,5 @@ def _cleaned(schema: Any) -> Any:
 
 
 def _plain_text(text: str, longest: int) -> str:
-    """A text without signs that can't be seen, cut to a length."""
     seen = "".join(c for c in text[: 4 * longest] if c in "\n\t" or unicodedata.category(c)[0] != "C").strip()
     return seen if len(seen) <= longest else f"{seen[: longest - 1]}…"

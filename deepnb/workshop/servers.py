@@ -14,7 +14,8 @@ import threading
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TextIO
+from tempfile import TemporaryFile
+from typing import Any
 
 import anyio
 import httpx
@@ -33,25 +34,18 @@ from deepnb.values.errors import DeepnbError, LimitError, RefusedError, RunError
 from deepnb.values.image import LARGEST, bare_image, image_type
 from deepnb.workshop.server_facts import Address, Listed, Offer, environment, fingerprint, offers
 
-OPENING = 60.0
-"""Seconds in which a server has to answer for the first time: `npx` and `uvx` may install it first."""
-PING = 5.0
-"""Seconds of waiting after which a server behind a URL is asked whether it is still there."""
+OPENING = 60.0  # seconds in which a server has to answer for the first time: `npx` and `uvx` may install it first
+PING = 5.0  # seconds of waiting after which a server behind a URL is asked whether it is still there
 ENDING = 6.0
 """Seconds that the end of a process is waited for: the client closes its input, then ends it, then kills it."""
-_GRACE = 0.5
-"""Seconds that the rest of what it wrote to stderr is waited for: a process of its own may hold that open."""
 
-_GONE = "Session terminated"
-"""What the client makes of HTTP 404."""
-_CUT = "Connection closed"
-"""What it makes of an end while an answer is awaited."""
+_GONE = "Session terminated"  # what the client makes of HTTP 404
+_CUT = "Connection closed"  # what it makes of an end while an answer is awaited
 
 _CLOSED_IT = "it closed the connection"
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 
-LIVE: set["Server"] = set()
-"""The servers that have not ended."""
+LIVE: set["Server"] = set()  # the servers that have not ended
 
 # Without a handler of their own Python prints what these log of a chatty server into the cell.
 for _name in ("mcp", "client"):
@@ -82,9 +76,7 @@ class Server:
         self._opened = asyncio.Event()
         self._ended = threading.Event()
         self._stopping = False
-        self._listener: threading.Thread | None = None
-        self._said = b""
-        """The end of what its process wrote to stderr."""
+        self._said = ""  # the last line that its process wrote to stderr, as an addition to why it has ended
 
     @property
     def name(self) -> str:
@@ -146,12 +138,12 @@ class Server:
                 finally:
                     relay.cancel()
                     broken = relay.exception() if relay.done() and not relay.cancelled() else None
-            self.problem = f"{_CLOSED_IT}{await self._last_words()}"
+            self.problem = f"{_CLOSED_IT}{self._said}"
         except asyncio.CancelledError:
             self.problem = "it was stopped"
         except BaseException as error:
             self.problem = _reason(broken or error, self.address, opened=self._opened.is_set())
-            self.problem += await self._last_words()
+            self.problem += self._said
         finally:
             self._session = None
             LIVE.discard(self)
@@ -185,28 +177,15 @@ class Server:
     @asynccontextmanager
     async def _process(self) -> AsyncIterator[Any]:
         command, *args = self.address.command
-        reading, writing = os.pipe()
-        self._listener = threading.Thread(target=self._listen, args=(reading,), daemon=True, name="deepnb-mcp-stderr")
-        self._listener.start()
-        errors: TextIO = os.fdopen(writing, "w")
-        with errors:
-            started = stdio_client(StdioServerParameters(command=command, args=args, env=self._env), errlog=errors)
-            async with started as streams:
-                errors.close()  # the process has its own; the pipe ends with it
-                yield streams
-
-    def _listen(self, reading: int) -> None:
-        """Keep the end of what a process writes to stderr."""
-        with os.fdopen(reading, "rb", buffering=0) as pipe:
-            while chunk := pipe.read(4096):
-                self._said = (self._said + chunk)[-2_000:]
-
-    async def _last_words(self) -> str:
-        """The last line that its process wrote to stderr, as an addition to why it has ended."""
-        if self._listener is not None:
-            await asyncio.to_thread(self._listener.join, _GRACE)
-        lines = [line.strip() for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
-        return f" (it said: {redact(lines[-1])[:200]})" if lines else ""
+        given = StdioServerParameters(command=command, args=args, env=self._env)
+        with TemporaryFile("a+", encoding="utf-8", errors="replace") as errors:
+            try:
+                async with stdio_client(given, errlog=errors) as streams:
+                    yield streams
+            finally:
+                errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2_000))
+                lines = [line.strip() for line in errors.read().splitlines() if line.strip()]
+                self._said = f" (it said: {redact(lines[-1])[:200]})" if lines else ""
 
     # -- calls
 
@@ -224,10 +203,8 @@ class Server:
                 {work, watch, self._task}, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED
             )
             if not done:
-                raise LimitError(
-                    f"{offer.name} took more than {self.timeout:g} s",
-                    "add the server with a longer --timeout",
-                )
+                what = f"{offer.name} took more than {self.timeout:g} s"
+                raise LimitError(what, "add the server with a longer --timeout")
             if work not in done:
                 raise self._over("ended in the call")
             return work.result()
@@ -258,7 +235,6 @@ class Server:
         return list(content)
 
     async def _listed(self) -> list[StructuredTool]:
-        """All tools that the server lists, as the adapter converts them."""
         found = await load_mcp_tools(self._session, tool_interceptors=[self._sent])
         return [tool for tool in found if isinstance(tool, StructuredTool)]
 
@@ -315,7 +291,6 @@ def _facts(tool: StructuredTool) -> Listed:
 
 
 def _reason(error: BaseException, address: Address, *, opened: bool) -> str:
-    """Why a session ended, in a few words."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, httpx.HTTPStatusError):
@@ -356,10 +331,8 @@ def opened(address: Address, timeout: float, headers: Mapping[str, str] | None) 
 # -- A tool of an MCP server as LangChain takes it
 
 
-LONGEST_RESULT = 100_000
-"""Characters of a result."""
-MOST_IMAGES = 5
-"""Images of a result that a model which sees is sent."""
+LONGEST_RESULT = 100_000  # characters of a result
+MOST_IMAGES = 5  # images of a result that a model which sees is sent
 
 
 class ServerTool(BaseTool):

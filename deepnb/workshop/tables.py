@@ -10,8 +10,7 @@ import difflib
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -86,24 +85,24 @@ class Table:
     """What is read of a table; a Series is one of one column."""
 
     def __init__(self, value: Any) -> None:
+        self.names: list[Any]
+        self.arrays: list[Any]
         self.index: Any = None
         """The index of pandas, where it is no mere count of rows, and can be read."""
         self.levels: list[tuple[str, Any]] = []
         """Its named levels, or its dates: name and array."""
-        self._names: list[Any]
-        self._arrays: list[Any]
         library, longest = columnar_name(value), SCANNED
         if not library:
             longest = 2 * SCANNED
             self._read_pandas(value)
         elif library.startswith("polars"):
-            self._arrays = [value] if class_name(value) == "Series" else value.get_columns()
-            self._names = [one.name or ("value" if len(self._arrays) == 1 else "") for one in self._arrays]
+            self.arrays = [value] if class_name(value) == "Series" else value.get_columns()
+            self.names = [one.name or ("value" if len(self.arrays) == 1 else "") for one in self.arrays]
             self.rows = len(value)
         else:
             table = vars(sys.modules["pyarrow"])["Table"].from_batches([value]) if "Batch" in library else value
-            self._names, self._arrays, self.rows = table.column_names, table.columns, table.num_rows
-        self.width = len(self._arrays)
+            self.names, self.arrays, self.rows = table.column_names, table.columns, table.num_rows
+        self.width = len(self.arrays)
         self.step = max(2 * self.rows // longest, 1) if self.rows > longest else 1
         """1, or 1 row in so many is in the sample of a column."""
         size = f"{self.rows} rows" if class_name(value) == "Series" else f"{self.rows} rows x {self.width} columns"
@@ -113,33 +112,29 @@ class Table:
         if not pandas_name(value.index):
             raise TypeError(class_name(value.index))
         if class_name(value) == "Series":
-            self._names = ["value" if value.name is None else value.name]
-            self._arrays = [value.array]
+            self.names = ["value" if value.name is None else value.name]
+            self.arrays = [value.array]
         else:
             import pandas as pd
 
             # What pandas offers for a column takes a view of it: `__getitem__` of an array that a program adds.
             raw = [vars(value)["_mgr"].iget_values(i) for i in range(len(value.columns))]
-            self._arrays = [pd.arrays.NumpyExtensionArray(one) if is_array(one) else one for one in raw]
+            self.arrays = [pd.arrays.NumpyExtensionArray(one) if is_array(one) else one for one in raw]
             plain = pandas_name(value.columns) and _is_stored(value.columns)
-            self._names = list(value.columns) if plain else [f"column {i}" for i in range(len(raw))]
+            self.names = list(value.columns) if plain else [f"column {i}" for i in range(len(raw))]
         self.rows = len(value.index)
         if _is_stored(value.index):
-            self.levels = _levels(value.index)
+            index = value.index
+            names = index.names if class_name(index) == "MultiIndex" else [index.name]
+            named = [(i, name) for i, name in enumerate(names) if name is not None]
+            self.levels = [(_label(name), index.get_level_values(i).array) for i, name in named]
+            if class_name(index) == "DatetimeIndex" and index.name is None:
+                self.levels = [("index", index.array)]
             self.index = value.index if class_name(value.index) != "RangeIndex" else None
-
-    def name(self, i: int) -> object:
-        """Return the name of a column."""
-        name: object = self._names[i]
-        return name
-
-    def kind(self, i: int) -> str:
-        """Return its type, by one name in all libraries."""
-        return type_name(self._arrays[i])
 
     def present(self, i: int) -> str:
         """Return how many rows have a value: `7`, or `7/10` of a sample; `?` where it would run code of the values."""
-        array = self._arrays[i]
+        array = self.arrays[i]
         if _library(array):
             return str(self.rows - (array.null_count() if _library(array) == "polars" else array.null_count))
         if not is_stored(array) or not is_readable(column := self.column(i)):
@@ -147,26 +142,26 @@ class Table:
         count = int(column.count())
         return f"{count}/{len(column)}" if self.step > 1 else str(count)
 
-    def series(self, i: int) -> Any:
-        """Return a column as a Series; raise TypeError for one that is not read."""
-        return series_of(self._arrays[i])
-
     def column(self, i: int) -> Any:
         """Return the sample of a column as it is described: of another library decimals as floats, times as the zone has them."""
-        array, library = self._arrays[i], _library(self._arrays[i])
+        array, library = self.arrays[i], _library(self.arrays[i])
         if self.step > 1 and library:
             parts = [array[at : at + BLOCK] for at in range(0, self.rows, BLOCK * self.step)]
-            array = _joined(library, parts)
+            module = vars(sys.modules[library])
+            if library == "polars":
+                array = module["concat"](parts)
+            else:
+                array = module["chunked_array"]([chunk for part in parts for chunk in part.chunks], parts[0].type)
         elif self.step > 1:
             array = array[:: self.step] if is_stored(array) else array
         column = series_of(array)
-        if library and self.kind(i) == "decimal":
+        if library and type_name(array) == "decimal":
             return column.astype("float64")
-        return column.dt.tz_localize(None) if library and self.kind(i).startswith("datetime (") else column
+        return column.dt.tz_localize(None) if library and type_name(array).startswith("datetime (") else column
 
     def first(self, i: int, rows: int) -> Sequence[Any]:
         """Return the first values of a column, dots for what is not read."""
-        array = self._arrays[i]
+        array = self.arrays[i]
         try:
             shown: Sequence[Any] = series_of(array[:rows] if _library(array) or is_stored(array) else array).array
         except Exception:
@@ -190,13 +185,6 @@ def _library(array: Any) -> str:
 def _is_stored(index: Any) -> bool:
     levels = index.levels if class_name(index) == "MultiIndex" else [index]
     return all(pandas_name(level) and is_stored(array_of(level)) for level in levels)
-
-
-def _joined(library: str, parts: list[Any]) -> Any:
-    if library == "polars":
-        return vars(sys.modules["polars"])["concat"](parts)
-    chunks = [chunk for part in parts for chunk in part.chunks]
-    return vars(sys.modules["pyarrow"])["chunked_array"](chunks, parts[0].type)
 
 
 def series_of(array: Any) -> Any:
@@ -327,30 +315,25 @@ def conversion(value: object) -> str:
     return ""
 
 
-# -- A table's columns by name, taken from it one by one; the user's own is only read
+# -- A table's columns by name, taken from it one by one into a DataFrame of our own
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of equal length under distinct names, each a Series with a plain index."""
+    """The columns of a table under distinct names, in a DataFrame with a plain index."""
 
-    parts: dict[str, Any]
-    length: int
+    frame: Any
     twice: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names of the columns that are called alike in their table."""
-    unread: Mapping[str, str] = field(default_factory=dict)
-    """The types of the columns that are not read, by name."""
+    unread: Mapping[str, str] = field(default_factory=dict)  # the types of the columns that are not read, by name
 
     @property
     def names(self) -> list[str]:
-        return list(self.parts)
-
-    def __len__(self) -> int:
-        return self.length
+        return list(self.frame.columns)
 
     def name(self, wanted: object) -> str:
         """Return the name of a column as it is; an error names the nearest."""
-        if isinstance(wanted, str) and wanted in self.parts:
+        if isinstance(wanted, str) and wanted in self.names:
             return wanted
         if isinstance(wanted, str) and wanted in self.twice:
             raise InvalidError(said_twice(wanted, self.twice[wanted]), f"use {' or '.join(self.twice[wanted])}")
@@ -361,76 +344,10 @@ class Columns:
     def readable(self, wanted: object) -> Any:
         """Return a column whose values may be compared without running code of theirs."""
         name = self.name(wanted)
-        column = self.parts[name]
+        column = self.frame[name]
         if not is_readable(column):
             raise InvalidError(f"{''.join(held(column, name))}, which is not compared", "use another column")
         return column
-
-    def missing(self, name: str) -> int:
-        column = self.parts[name]
-        return int(column.isna().sum()) if is_readable(column) else 0
-
-    def kept(self, mask: Any) -> "Columns":
-        """Return the rows that a mask keeps."""
-        keep = mask.to_numpy()
-        parts = {name: column[keep].reset_index(drop=True) for name, column in self.parts.items()}
-        return replace(self, parts=parts, length=int(keep.sum()))
-
-    def only(self, names: Sequence[str]) -> "Columns":
-        return replace(self, parts={name: self.parts[name] for name in names})
-
-    def sorted(self, names: Sequence[str], ascending: Sequence[bool], head: int) -> "Columns":
-        """Return the first rows in the order of some columns, missing values last; equal ones keep their order."""
-        import pandas as pd
-
-        order = pd.RangeIndex(self.length)
-        for name, up in reversed(list(zip(names, ascending, strict=True))):
-            keys = self.parts[name].reset_index(drop=True).iloc[order]
-            order = keys.sort_values(ascending=up, kind="stable").index
-        first = order[:head]
-        parts = {name: column.iloc[first].reset_index(drop=True) for name, column in self.parts.items()}
-        return replace(self, parts=parts, length=len(first))
-
-    def frame(self, head: int) -> Any:
-        """Return the first rows as a DataFrame."""
-        import pandas as pd
-
-        parts = [column.iloc[:head].rename(name) for name, column in self.parts.items()]
-        return pd.concat(parts, axis=1) if parts else pd.DataFrame(index=range(min(head, self.length)))
-
-    def made(self, keys: Sequence[str], aggregates: Mapping[str, Any]) -> "Columns":
-        """Groups as columns: their keys, then an aggregate each."""
-        index = next(iter(aggregates.values())).index
-        columns = {key: index.get_level_values(i).to_series().reset_index(drop=True) for i, key in enumerate(keys)}
-        columns |= {name: column.reset_index(drop=True) for name, column in aggregates.items()}
-        return Columns(columns, len(index))
-
-    def join_size(self, other: "Columns", keys: Sequence[str]) -> int:
-        """Return how many rows a join has, counted before it is made."""
-        here, there = self._counts(keys), other._counts(keys)
-        both = here.index.intersection(there.index)
-        return int((here.loc[both].astype(float) * there.loc[both]).sum())
-
-    def joined(self, other: "Columns", keys: Sequence[str]) -> "Columns":
-        """Return the rows of both with equal keys; a column that both have keeps its name here, and there gets `_2`."""
-        import pandas as pd
-
-        left = pd.DataFrame({key: self.parts[key] for key in keys}).assign(**{"\0left": range(self.length)})
-        right = pd.DataFrame({key: other.parts[key] for key in keys}).assign(**{"\0right": range(other.length)})
-        pairs = left.dropna().merge(right.dropna(), on=list(keys))
-        parts = {name: column.iloc[pairs["\0left"]].reset_index(drop=True) for name, column in self.parts.items()}
-        for name, column in other.parts.items():
-            if name not in keys:
-                free = name
-                while free in parts:
-                    free += "_2"
-                parts[free] = column.iloc[pairs["\0right"]].reset_index(drop=True)
-        return Columns(parts, len(pairs))
-
-    def _counts(self, keys: Sequence[str]) -> Any:
-        import pandas as pd
-
-        return pd.DataFrame({key: self.parts[key] for key in keys}).groupby(list(keys), observed=True).size()
 
 
 def columns_of(value: Any) -> Columns:
@@ -439,16 +356,17 @@ def columns_of(value: Any) -> Columns:
     Columns that are called alike get numbers: `max_1`, `max_2`. Of a table of another library they are copied: one that
     is too long for that is refused.
     """
+    import pandas as pd
+
     table = Table(value)
     if table.step > 1 and columnar_name(value):
         raise LimitError(f"the table has {table.rows:,} rows", f"only {SCANNED:,} of another library are copied")
-    own = [(_label(table.name(i)), partial(table.series, i), table.kind(i)) for i in range(table.width)]
-    all_ = [*((name, partial(series_of, array), "") for name, array in table.levels), *own]
-    counts = Counter(name for name, _, _ in all_)
+    own = [(_label(name), array) for name, array in zip(table.names, table.arrays, strict=True)]
+    counts = Counter(name for name, _ in (*table.levels, *own))
     parts: dict[str, Any] = {}
     unread: dict[str, str] = {}
     twice: dict[str, tuple[str, ...]] = {}
-    for name, read, kind in all_:
+    for name, array in (*table.levels, *own):
         free = name
         if counts[name] > 1:
             free = f"{name}_{len(twice.get(name, ())) + 1}"
@@ -456,10 +374,10 @@ def columns_of(value: Any) -> Columns:
                 free += "_"
             twice[name] = (*twice.get(name, ()), free)
         try:
-            parts[free] = read()
+            parts[free] = series_of(array)
         except TypeError:
-            unread[free] = kind
-    return Columns(parts, table.rows, twice, unread)
+            unread[free] = type_name(array)
+    return Columns(pd.DataFrame(parts, pd.RangeIndex(table.rows), copy=False), twice, unread)
 
 
 def held(column: Any, name: str, join: str = " (such as {})") -> tuple[str, str]:
@@ -489,13 +407,6 @@ def nearest(name: object, names: Sequence[str]) -> str:
     if near:
         return f"did you mean {lower[near[0]]!r}?"
     return f"use one of {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else "there is none"
-
-
-def _levels(index: Any) -> list[tuple[str, Any]]:
-    if class_name(index) == "DatetimeIndex" and index.name is None:
-        return [("index", index.array)]
-    levels = index.names if class_name(index) == "MultiIndex" else [index.name]
-    return [(_label(name), index.get_level_values(i).array) for i, name in enumerate(levels) if name is not None]
 
 
 def _label(label: object) -> str:

@@ -10,14 +10,14 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.wrapper import ReadOnlyFiles, WrapperBackend
-from deepnb.engine.file_extras import FileExtras
+from deepnb.engine.file_extras import EXTRAS
 from tests.support.tables import every_row
 
 
 def test_all_that_a_backend_can_do_is_passed_on():
     """A method that upstream adds, and that is not passed on, would say that it is not implemented."""
-    theirs = {**vars(BackendProtocol), **{name: one for name, one in vars(FileExtras).items() if name[0] != "_"}}
-    methods = {n for n, one in theirs.items() if inspect.isfunction(one) and not inspect.iscoroutinefunction(one)}
+    theirs = vars(BackendProtocol).items()
+    methods = {n for n, one in theirs if inspect.isfunction(one) and not inspect.iscoroutinefunction(one)} | {*EXTRAS}
     assert {"ls", "delete", "append_text"} <= methods
     assert {name for name in methods if not name.startswith("_")} <= vars(WrapperBackend).keys()
 

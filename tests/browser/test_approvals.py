@@ -1,4 +1,4 @@
-"""Approvals in JupyterLab and Notebook 7, in a real Chromium: buttons, keys, edited arguments, and a graph's question.
+"""Approvals in JupyterLab and Notebook 7, in a real Chromium: buttons, keys, and edited arguments.
 
 What both front ends show alike is asked of JupyterLab alone.
 """
@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks
+from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks, script
 from tests.support.dashboards import FRONTS, violations
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
@@ -28,12 +28,6 @@ two = Scripted(answers=[AIMessage("", tool_calls=[
 %agent use two
 """
 
-GRAPH = """
-from pathlib import Path
-from tests.support.graphs import GRAPHS
-my_graph = GRAPHS["question"].make(Path("."))
-%agent use my_graph
-"""
 LAB_ALONE = pytest.mark.parametrize("opened", FRONTS[:1], indirect=True)
 
 
@@ -69,18 +63,6 @@ def lab(opened: Lab) -> Lab:
     opened.notebook.run("%reload_ext deepnb\n%agent mount /work disk:work")
     opened.notebook.errors.clear()  # Notebook 7 has some of its own while it loads
     return opened
-
-
-def test_approve_by_button(lab: Lab) -> None:
-    cell = lab.ask("%agent write a file /work/one.md with: hello one")
-    assert "needs your approval" in cell.inner_text() and "hello one" in cell.inner_text()
-    cell.get_by_role("button", name="Approve", exact=True).click()
-    cell.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
-    assert lab.files == ["one.md"]
-    assert cell.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
-    text = cell.inner_text()
-    assert "approved" in text and text.index("approved") < text.index("I wrote 1 line"), "it streamed below the card"
-    assert lab.notebook.errors == []
 
 
 @LAB_ALONE
@@ -124,41 +106,7 @@ def test_edit_by_keyboard(lab: Lab) -> None:
     assert lab.files == ["typed.md"]
 
 
-@LAB_ALONE
-def test_two_at_once(lab: Lab) -> None:
-    lab.notebook.run(TWO)
-    cell = lab.ask("%agent go on with two files")
-    approve = cell.get_by_role("button", name="Approve", exact=True)
-    assert approve.count() == 2
-    cell.get_by_role("textbox", name="Reason").last.fill("one is enough")
-    lab.notebook.page.keyboard.press("Enter")
-    cell.get_by_text("rejected: one is enough").first.wait_for()
-    assert approve.count() == 1 and "both are decided" not in cell.inner_text()
-    approve.click()
-    cell.get_by_text("both are decided").wait_for()
-    assert lab.files == ["a.txt"]
-
-
-@LAB_ALONE
-def test_a_tool_is_allowed_in_the_thread_by_button(lab: Lab) -> None:
-    cell = lab.ask("%agent write a file /work/four.md with: hello four")
-    cell.get_by_role("button", name="Allow write_file in this thread").click()
-    cell.get_by_text("I wrote 1 line to /work/four.md.").wait_for()
-    cell = lab.notebook.run("%agent write a file /work/five.md with: hello five")
-    cell.get_by_text("I wrote 1 line to /work/five.md.").wait_for()
-    assert "five.md" in lab.files
-
-
-# The pixels of a cell's outputs in which nothing can be seen: outputs without anything, and gaps of more than a margin.
-HOLES = """
-area => {
-  const seen = n => n.innerText.trim() || n.querySelector('img, button')
-  const parts = [...area.querySelectorAll('.jp-OutputArea-child')].map(n => [n.getBoundingClientRect(), seen(n)])
-  const full = parts.filter(([, seen]) => seen).map(([box]) => box).sort((a, b) => a.top - b.top)
-  const gaps = full.slice(1).map((box, i) => box.top - full[i].bottom).filter(gap => gap > 12)
-  return gaps.concat(parts.filter(([box, seen]) => !seen && box.height > 0).map(([box]) => box.height))
-}
-"""
+HOLES = script("holes")
 
 
 def holes(cell: Any) -> list[float]:
@@ -171,6 +119,10 @@ def test_there_is_no_hole_under_a_card_live_and_reopened(lab: Lab, workspace: Wo
     cell = lab.ask("%agent write a file /work/plain.md with: hello plain")
     cell.get_by_role("button", name="Approve", exact=True).click()
     cell.get_by_text("I wrote 1 line to /work/plain.md.").wait_for()
+    assert lab.files == ["plain.md"] and lab.notebook.errors == []
+    assert cell.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
+    text = cell.inner_text()
+    assert "approved" in text and text.index("approved") < text.index("I wrote 1 line"), "it streamed below the card"
     lab.notebook.run("%agent new holes")
     cell = lab.ask("%agent write a file /work/hole.md with: hello hole")
     assert holes(cell) == []
@@ -221,24 +173,3 @@ def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
     cell.get_by_role("button", name="Approve", exact=True).first.click()
     cell.get_by_text("approved").first.wait_for()
     assert violations(notebook.page) == []
-
-
-@LAB_ALONE
-def test_a_question_of_a_graph_is_answered_in_its_card(lab: Lab) -> None:
-    lacks = lab.notebook.run(GRAPH)
-    lacks.get_by_text("it lacks checkpointer").click()
-    lacks.get_by_text("add deepagents' FilesystemMiddleware()").wait_for()
-    cell = lab.notebook.run("%%agent\nHow many seats are there?")
-    cell.get_by_role("button", name="Answer").wait_for()
-    assert "Which hall?" in cell.inner_text()
-    area = cell.get_by_role("textbox", name="answer")
-    area.fill('{"hall": 4')
-    cell.get_by_role("button", name="Answer").click()
-    cell.get_by_text("not valid JSON").wait_for()
-    area.fill('{"hall": 4}')
-    cell.get_by_role("button", name="Answer").click()
-    cell.get_by_text("It is forty two in all.").wait_for()
-    text = cell.inner_text()
-    assert "The hall is 4." in text and "lookup" in text and 'answered: {"hall": 4}' in text
-    assert cell.get_by_role("button", name="Answer").count() == 0, "the buttons are gone"
-    assert lab.notebook.errors == []

@@ -12,20 +12,6 @@ from tests.support.notebooks import FIRST, HERE
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
-STREAMED = """
-new Promise(done => {
-  const cell = [...document.querySelectorAll('.jp-CodeCell')].pop(), seen = new Set()
-  const look = () => {
-    const area = cell.querySelector('.jp-OutputArea')
-    const text = area ? area.innerText : ''
-    if (text.includes('I am deepnb')) seen.add(text)
-    if (text.includes('turn 3')) done([...seen])
-    else setTimeout(look, 30)
-  }
-  look()
-})
-"""
-
 
 @pytest.fixture(scope="module")
 def lab(workspace: Workspace) -> Iterator[Notebook]:
@@ -49,17 +35,6 @@ def test_what_was_run_is_drawn_and_unfolds(lab: Notebook) -> None:
     gauge = lab.cell("calls = %agent budget").locator(".jp-RenderedHTMLCommon").first
     wide = "nodes => nodes.filter(n => n.offsetWidth > 20 && getComputedStyle(n).backgroundColor !== 'rgba(0, 0, 0, 0)').length"
     assert gauge.locator("div, span").evaluate_all(wide) >= 4, "the parts have colours that survive"
-
-
-def test_an_answer_streams_in_place(lab: Notebook) -> None:
-    lab.run("from deepnb.models.teaching import TeachingModel\nslow = TeachingModel(delay=0.02)\n%agent use slow")
-    lab.run("%agent new streaming\n%agent thanks\n%agent thanks")
-    lab.ask("%agent what can you do?")
-    states = lab.page.evaluate(STREAMED)
-    lab.finished()
-    assert len(states) >= 5
-    assert max(len(state) for state in states) > 2 * min(len(state) for state in states)
-    assert lab.errors == []
 
 
 def test_a_saved_notebook_reads_well_in_the_dark_without_its_kernel(lab: Notebook, workspace: Workspace) -> None:

@@ -1,11 +1,8 @@
-"""Texts that try to run something, in a real Chromium: live, reopened (untrusted and trusted) and exported."""
+"""Texts that try to run something, in a real Chromium: live, and reopened, untrusted and trusted."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache, partial
-from html import escape
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -13,58 +10,22 @@ from zlib import crc32
 import nbformat
 import pytest
 
-from deepnb.views import html as h
 from deepnb.views.turn_segments import Answer
 from deepnb.widgets.actions import TAB_STYLE
 from tests import IMPORT_TESTS
 from tests.data import hostile
-from tests.support.browsers import TOKEN, Workspace, marks, sign
-from tests.support.hostile_views import brief_turn, makers
+from tests.support.browsers import TOKEN, Workspace, marks, script, sign
+from tests.support.hostile_views import Maker, brief_turn, makers
 
 pytestmark = marks("jupyterlab")
-Error = pytest.importorskip("playwright.sync_api").Error
 
 EACH = 45
 """Texts on one page."""
 SOME = 1
-"""Views that a text is reopened and exported in, another for each, besides the answer and a turn."""
+"""Views that a text is reopened in, another for each, besides the answer and a turn."""
 
-# What a reader may do by accident: unfold everything, hover, focus, press, and follow what is no plain link.
-# An event goes only where something could answer it: JupyterLab's own listeners take 2 ms for each of the others.
-TOUCH = """
-() => {
-  const ours = /^(a|b|blockquote|code|del|details|div|em|h\\d|ins|li|mark|ol|p|pre|s|small|span|strong|summary|table|tbody|td|th|thead|tr|ul)$/i
-  const kinds = ['mouseover', 'mouseenter', 'pointerover', 'focus', 'focusin', 'blur', 'wheel', 'scroll', 'cut', 'click']
-  for (const d of document.querySelectorAll('details')) d.open = true
-  let seen = 0
-  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
-    seen++
-    if (!ours.test(n.tagName) && !n.closest('mjx-container') || [...n.attributes].some(a => /^(on|data-commandlinker)/i.test(a.name)))
-      for (const kind of kinds) n.dispatchEvent(new Event(kind, {bubbles: kind === 'click'}))
-    const href = n.getAttribute('href') || n.getAttribute('xlink:href') || ''
-    if (href && !/^(https?:|mailto:)/i.test(href)) n.click?.()
-  }
-  return seen
-}
-"""
-# Elements, attributes and addresses that no view of ours makes, as the browser's own parser sees them.
-ODD = """
-() => {
-  const odd = new Set()
-  const bad = /^(script|style|iframe|object|embed|img|video|audio|source|svg|math|form|input|textarea|select|link|meta|base|template)$/i
-  for (const root of document.querySelectorAll(%r)) for (const n of root.querySelectorAll('*')) {
-    const image = n.tagName === 'IMG' && /^data:image\\/(png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=]+$/.test(n.getAttribute('src'))
-    if (bad.test(n.tagName) && !n.closest('mjx-container') && !image) odd.add('<' + n.tagName + '>')
-    for (const a of n.attributes) {
-      if (/^(on|data-commandlinker)/i.test(a.name)) odd.add(a.name)
-      if (/^(href|src|action|formaction|ping|srcset|background|data|poster)$/i.test(a.name) && !(image && a.name === "src") && !/^(https?:|mailto:)/i.test(a.value))
-        odd.add(a.name + '=' + a.value.slice(0, 60))
-    }
-    if (/url\\(|fixed/i.test(n.getAttribute('style') || '')) odd.add('style=' + n.getAttribute('style').slice(0, 80))
-  }
-  return [...odd]
-}
-"""
+TOUCH = script("touch")
+ODD = script("odd")
 # Until what is under way has been done and drawn.
 DRAWN = """
 () => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 0)))
@@ -117,7 +78,7 @@ def drawn(text: str, some: int | None = None) -> str:
     shown = [make for _, make in makers(text)]
     if some is not None:
         begin = crc32(text.encode(errors="replace")) % len(shown)
-        shown = [partial(brief_turn, text), *(shown * 2)[begin : begin + some]]
+        shown = [partial(brief_turn, Maker(text)), *(shown * 2)[begin : begin + some]]
     return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
 
 
@@ -160,56 +121,6 @@ def test_nothing_runs_where_all_is_trusted(context: Any, some: int | None) -> No
     assert failed == []
 
 
-@pytest.mark.slow
-def test_a_planted_hole_is_found(context: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same texts through a path that escapes nothing, each in a frame: many run, many ask for the host that is none."""
-    monkeypatch.setattr(h, "esc", lambda text: h.Html(text))
-    texts = [t for t in hostile.SCRIPT + hostile.HANDLER + hostile.SVG if "refresh" not in t]
-    bare = [h.box(text).encode(errors="replace").decode() for text in texts]
-    monkeypatch.undo()
-    page = context.new_page()
-    asked: set[str] = set()
-    page.on("request", lambda request: asked.add(_asking(request)))
-    frames = "".join(
-        f"<iframe name=text{i} srcdoc='{escape(f'<main>{one}</main>')}'></iframe>" for i, one in enumerate(bare)
-    )
-    page.set_content(f"<!doctype html>{frames}", wait_until="load")
-    odd = 0
-    for frame in page.frames[1:]:
-        with suppress(Error):  # the text may have sent its frame elsewhere
-            odd += frame.name.startswith("text") and bool(frame.evaluate(ODD.replace("%r", "'main'")))
-            frame.evaluate(TOUCH.replace("%r", "'main'"))
-    ran = "[...document.querySelectorAll('iframe')].filter(f => { try { return f.contentWindow.__hit } catch { return true } }).length"
-    page.wait_for_function(f"{ran} >= 40")
-    assert len(asked - {""}) >= 5, f"only {asked} asked"
-    assert odd >= 70, f"only {odd} were seen"
-    page.close()
-
-
-def _asking(request: Any) -> str:
-    """The name of the frame that asks for a host that is not this one."""
-    if urlsplit(request.url).hostname in (None, "127.0.0.1", "localhost"):
-        return ""
-    try:
-        return str(request.frame.name)
-    except Error:  # one that goes there as a whole
-        return str(request.url)
-
-
-@pytest.mark.slow
-def test_nothing_runs_in_exported_html(context: Any, tmp_path: Path) -> None:
-    """Every text in the answer, the turn and one view more, all in one file: nbconvert takes its time."""
-    nbconvert = pytest.importorskip("nbconvert")
-    exporter = nbconvert.HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
-    body, _ = exporter.from_notebook_node(notebook(hostile.SHORT))
-    place = tmp_path / "exported.html"
-    place.write_text(body, encoding="utf-8")
-    watched = Watched(context.new_page())
-    watched.page.goto(place.as_uri(), wait_until="load")
-    assert watched.wrong(".jp-RenderedHTMLCommon") == []
-    watched.page.close()
-
-
 LIVE = """
 from tests.data import hostile
 from tests.support.scripted import Scripted, call
@@ -217,7 +128,7 @@ def hostile_tool(text: str) -> str:
     "<img src=x onerror=window.__hit=1>"
     return "\\n".join(hostile.SHORT)
 words = [call("ls", id=text[:40], path=text) for text in hostile.SHORT[:20]]
-bad = Scripted(answers=[*words, "\\n\\n".join(hostile.MARKDOWN + hostile.LINK), "\\n".join(hostile.SHORT)])
+bad = Scripted(answers=[*words, "\\n\\n".join(hostile.KINDS["markdown"] + hostile.KINDS["link"]), "\\n".join(hostile.SHORT)])
 %load_ext deepnb
 %config DeepNB.max_steps = 200
 """

@@ -1,4 +1,4 @@
-"""A turn that takes long in JupyterLab, in a real Chromium: stopped by its button, in the background, and under a restart."""
+"""A turn that takes long in JupyterLab, in a real Chromium: stopped by its button, and in the background."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
 import pytest
 
 from tests import IMPORT_TESTS
@@ -29,7 +28,7 @@ def wait(until: str) -> str:
     return "nothing to be seen there"
 def waits(until, *after):
     return Scripted(answers=[call("wait", id="w", until=until), *(after or ["All is **done**."])])
-by_button, long, short, doomed = waits("never"), waits("never"), waits("short"), waits("never")
+by_button, long, short = waits("never"), waits("never"), waits("short")
 code = waits("code", call("run_python", id="r", code="answer = 6 * 7; answer"), "it is 42")
 %agent tools add wait
 %agent tools allow wait
@@ -89,23 +88,3 @@ def test_three_in_the_background_beside_a_cell(lab: Notebook) -> None:
     seen(code, r"job 3 done after [\s\S]*it is 42")
     assert "42" in lab.run("answer").inner_text()
     assert lab.errors == []
-
-
-@wing("compare")
-def test_a_restart_under_one(lab: Notebook, workspace: Workspace) -> None:
-    cell = lab.run("%%agent --bg --model doomed\nlook at doomed")
-    seen(cell, r"as of \d\d:\d\d:\d\d: .* · wait")
-    lab.command("Kernel > Restart Kernel…")
-    lab.page.get_by_role("button", name="Confirm Kernel Restart").click()
-    lab.ready()
-    text = cell.inner_text()
-    assert "it runs in this kernel only: a restart ends it, and what is shown below is as far as it got" in text
-    assert re.search(r"as of \d\d:\d\d:\d\d: ", text), "what it was doing then, and when that was"
-    lab.run("%load_ext deepnb")
-    assert "no background jobs yet" in lab.run("%agent jobs").inner_text()
-    lab.save()
-    saved = nbformat.read(workspace.place / "long.ipynb", as_version=4)
-    source = next(one for one in saved.cells if "--model doomed" in one.source)
-    texts = [output["data"].get("text/plain", "") for output in source.outputs]
-    assert texts[0].startswith("job 1 in thread job-1, a fork of main · started ")
-    assert texts[1] == "%agent jobs stop 1 stops it" and any(text.startswith("as of ") for text in texts)

@@ -17,26 +17,14 @@ from deepnb.views.budget import budget_view
 from deepnb.views.history import history_view
 from deepnb.views.search_marks import hits_view
 from deepnb.views.view import TextView, View
-from tests.support.browsers import CONTRAST, DARK, Workspace, marks, sign
+from tests.support.browsers import CONTRAST, DARK, Workspace, marks, script, sign
 from tests.support.dashboards import edge, forced_colours
 from tests.support.hostile_views import Found
 from tests.support.word_views import history, views
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
-# Of each element of an output, all unfolded: what it is, what is read in it, and how it is drawn.
-SHAPE = """
-() => [...document.querySelectorAll('.jp-OutputArea-output .jp-RenderedHTMLCommon, .jp-OutputArea-output.jp-RenderedHTMLCommon')].map(root => {
-  root.querySelectorAll('details').forEach(d => d.open = true)
-  return [...root.querySelectorAll('*')].map(n => {
-    const s = getComputedStyle(n), box = n.getBoundingClientRect()
-    return {tag: n.tagName.toLowerCase(), words: n.innerText,
-            drawn: Object.fromEntries(%s.map(p => [p, s[p]])),
-            size: [Math.round(box.width), Math.round(box.height)],
-            attributes: Object.fromEntries([...n.attributes].map(a => [a.name, a.value]))}
-  })
-})
-"""
+SHAPE = script("shape")
 LOST = {"font-variant-numeric", "color:inherit"}
 """Declarations that the sanitizer takes away: figures of the same width, and what an element has without it, too."""
 DRAWN = [

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +23,7 @@ from deepnb import Session
 from deepnb.context import counting as module
 from deepnb.context.counting import BY_CLASS, Encodings, Meter, NotAtHandError, cached_at, encoding_of, load
 from deepnb.values.budget import rule_for
+from tests.support.tables import every_row
 
 download = module.download  # the real one: the fixture of conftest puts a refusal in its place
 FILE = b"\n".join(base64.b64encode(bytes([b])) + b" %d" % b for b in range(256))
@@ -51,8 +54,7 @@ class Fetch:
     """Gives a file, and remembers who asked."""
 
     def __init__(self, given: bytes | Exception = FILE) -> None:
-        self.given = given
-        self.asked: list[str] = []
+        self.given, self.asked = given, list[str]()
 
     def __call__(self, url: str) -> bytes:
         self.asked.append(url)
@@ -90,18 +92,15 @@ def test_a_local_model_fetches_nothing_and_takes_what_is_cached(small, base):
     assert count is not None and count.count("abcd") == 4 and fetch.asked == []
 
 
-@pytest.mark.parametrize(
-    "other", [model("chat-ollama"), model("anthropic-chat"), model(name="qwen3:8b"), model(name=None), object()]
-)
+@every_row("other", [model("chat-ollama"), model("anthropic-chat"), model(name="qwen3:8b"), model(name=None), object()])
 def test_a_model_whose_tokenizer_is_not_known_is_counted_with_o200k_where_it_is_cached(small, other, monkeypatch):
     """It is fetched for none of them."""
     fetch = Fetch()
     known = Encodings(fetch)
     asks = encoding_of(other, known)
     assert known.settled() and asks() is None and fetch.asked == []
-    monkeypatch.setattr(
-        module, "load", lambda name, fetch=None: SimpleNamespace(encode_ordinary=list, name=(name, fetch))
-    )
+    cached = SimpleNamespace(encode_ordinary=list, name="o200k_base")
+    monkeypatch.setattr(module, "load", lambda name, fetch=None: cached)
     later = Encodings(fetch)
     asks = encoding_of(other, later)
     assert later.settled()
@@ -117,7 +116,7 @@ def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
     assert s.budget().exact and begun == []
 
 
-@pytest.mark.parametrize("given", [b"something else", OSError("no network"), TimeoutError("silence")])
+@every_row("given", [b"something else", OSError("no network"), TimeoutError("silence")])
 def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
     known = Encodings(Fetch(given))
     asks = encoding_of(model(), known)
@@ -125,15 +124,12 @@ def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
     assert not cached_at(URL).exists()
 
 
-def test_a_damaged_cache_is_not_trusted(small):
+def test_a_damaged_cache_is_not_trusted_and_none_is_used_where_tiktoken_is_told_so(small, monkeypatch):
     small.mkdir()
     cached_at(URL).write_bytes(FILE + b"\nAA== 256")
     with pytest.raises(NotAtHandError):
         load("small_base")
     assert load("small_base", Fetch()).n_vocab == 256
-
-
-def test_no_cache_directory_is_used_where_tiktoken_is_told_so(small, monkeypatch):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     fetch = Fetch()
     assert cached_at(URL) is None
@@ -142,62 +138,35 @@ def test_no_cache_directory_is_used_where_tiktoken_is_told_so(small, monkeypatch
     assert fetch.asked == []
 
 
-class Silent:
-    """A server on loopback that takes connections and never says a word, or says them byte by byte."""
+@contextmanager
+def silent(dribble: bytes) -> Iterator[str]:
+    """The address of a server on loopback that takes a connection and never says a word, or says them byte by byte."""
+    server, end = socket.create_server(("127.0.0.1", 0)), threading.Event()
 
-    def __init__(self, dribble: bytes = b"") -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/x.tiktoken"
-        self.taken = threading.Event()
-        self._end = threading.Event()
-        self._dribble = dribble
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
+    def serve() -> None:
+        talk, _ = server.accept()
+        with talk, suppress(OSError):
+            talk.sendall(dribble)
+            while not end.wait(0.02):
+                talk.sendall(b"x" if dribble else b"")
 
-    def _serve(self) -> None:
-        try:
-            talk, _ = self._socket.accept()
-        except OSError:
-            return
-        self.taken.set()
-        with talk:
-            try:
-                talk.sendall(self._dribble)
-                while self._dribble and not self._end.wait(0.02):
-                    talk.sendall(b"x")
-            except OSError:
-                return
-            self._end.wait(30)
-
-    def close(self) -> None:
-        self._end.set()
-        self._socket.close()
-        self._thread.join(30)
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    with server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/x.tiktoken"
+        end.set()
+        thread.join(30)
 
 
-@pytest.fixture
-def no_proxy(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
-def test_a_server_that_never_answers_is_given_up(no_proxy):
-    server = Silent()
-    try:
-        with pytest.raises(TimeoutError):
-            download(server.url, pause=0.2)
-        assert server.taken.is_set()
-    finally:
-        server.close()
-
-
-def test_a_server_that_never_comes_to_an_end_is_given_up(no_proxy):
-    server = Silent(b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n")
-    try:
-        with pytest.raises(TimeoutError):
-            download(server.url, pause=5.0, limit=0.3)
-    finally:
-        server.close()
+@every_row(
+    ("dribble", "limits"),
+    [(b"", {"pause": 0.2}), (b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n", {"pause": 5.0, "limit": 0.3})],
+)
+def test_a_server_that_never_answers_or_comes_to_an_end_is_given_up(monkeypatch, dribble: bytes, limits: Any):
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1")
+    with silent(dribble) as url, pytest.raises(TimeoutError):
+        download(url, **limits)
 
 
 def test_counting_goes_on_while_a_download_hangs(small):
@@ -249,6 +218,5 @@ def test_tiktoken_has_its_files_from_where_we_fetch_them(monkeypatch):
     for name in module.FILES:
         recipes.ENCODING_CONSTRUCTORS[name]()
     assert asked == list(module.FILES.values())
-    assert {*module.FILES} >= {
-        encoding_name_for_model(name) for name in ("gpt-3.5-turbo", "gpt-4o", "gpt-5", "gpt-oss-20b")
-    }
+    models = ("gpt-3.5-turbo", "gpt-4o", "gpt-5", "gpt-oss-20b")
+    assert {*module.FILES} >= {encoding_name_for_model(name) for name in models}

@@ -114,13 +114,8 @@ def cases(draw: st.DrawFn) -> tuple[str, int, int | None, Any, list[float]]:
     trigger = draw(TRIGGERS)
     if trigger and trigger[0] == "share":
         trigger = ("tokens", int(trigger[1] * window))
-    return (
-        draw(st.sampled_from(sorted(CLIENTS))),
-        window,
-        reserve,
-        trigger,
-        draw(st.lists(st.floats(0.1, 0.4), min_size=4, max_size=5)),
-    )
+    shares = draw(st.lists(st.floats(0.1, 0.4), min_size=4, max_size=5))
+    return draw(st.sampled_from(sorted(CLIENTS))), window, reserve, trigger, shares
 
 
 @pytest.mark.slow

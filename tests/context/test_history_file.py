@@ -94,20 +94,17 @@ def test_headings_that_are_too_many_are_not_trusted() -> None:
     assert "never said" in one.items[0].text and "yes" in one.items[0].text
 
 
-@every_row("edit", ["more", "fewer", "word"])
-def test_an_edited_file_still_reads(edit: str) -> None:
+@every_row(
+    ("old", "new"),
+    [("tea or", "tea\nor"), ("tea or coffee\n\n", "tea or coffee\n"), ("tea", "milk")],
+    ids=["more", "fewer", "word"],
+)
+def test_an_edited_file_still_reads(old: str, new: str) -> None:
     messages = [Message("1", "user", "tea or coffee"), Message("2", "assistant", "tea")]
     text = history.section("t1", messages) + history.section("t2", [Message("3", "user", "later")])
-    old, new = {
-        "more": ("tea or", "tea\nor"),
-        "fewer": ("tea or coffee\n\n", "tea or coffee\n"),
-        "word": ("tea", "milk"),
-    }[edit]
-    found = history.sections("/h.md", text.replace(old, new, 1))
-    assert [s.at for s in found] == ["t1", "t2"]
-    assert found[1].items[0].text == "later"
-    assert "coffee" in found[0].items[0].text
-    assert [item.role for item in found[0].items] == ["user", "assistant"]
+    one, two = history.sections("/h.md", text.replace(old, new, 1))
+    assert (one.at, two.at, two.items[0].text) == ("t1", "t2", "later")
+    assert "coffee" in one.items[0].text and [item.role for item in one.items] == ["user", "assistant"]
 
 
 def test_a_credential_of_many_lines_leaves_the_messages_apart() -> None:

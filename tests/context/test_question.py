@@ -32,15 +32,18 @@ def alone(messages: list[BaseMessage]) -> bool:
     return [m.type for m in messages] == ["human"] and '<message type="human">' in messages[0].text
 
 
-@every_row("by_hand", [False, True])
-def test_both_begin_as_the_agents_last_request_did_up_to_the_messages_that_stay(by_hand: bool):
+@every_row("how", ["at the trigger", "awaited", "by hand"])
+def test_both_begin_as_the_agents_last_request_did_up_to_the_messages_that_stay(how: str):
     model = Phased()
-    s = session(model, trigger=("messages", 99 if by_hand else 7))
-    for prompt in "abcd":
-        s.run(prompt * 400)
-    if by_hand:
+    s = session(model, trigger=("messages", 99 if how == "by hand" else 7))
+    for prompt in ("a" * 400, "b" * 400, "c" * 400, "d" * 400):
+        if how == "awaited":
+            asyncio.run(s.graph.ainvoke({"messages": [HumanMessage(prompt)]}, s.config))
+        else:
+            s.run(prompt)
+    if how == "by hand":
         s.compact(lambda event: None)
-    before = model.requests[-1 if by_hand else -2]
+    before = model.requests[-1 if how == "by hand" else -2]
     (flush,), (summary,) = model.flushes, model.summaries
     for one in (flush, summary):
         assert said(one[:-1]) == said(before)[: len(one) - 1] + said(one[len(before) : -1])
@@ -82,9 +85,7 @@ def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
     recorder = RequestRecorder()
     model = Phased(answers=["word " * 700], flush="- Ada leads", summary="in short")
     off: dict[str, Any] = {"enable_filesystem": False, "enable_subagents": False, "enable_skills": False}
-    s = Session(
-        model=model, max_input_tokens=4_000, trigger=("tokens", 3_700), keep=("tokens", 40), system_prompt="", **off
-    )
+    s = Session(model, max_input_tokens=4_000, trigger=("tokens", 3_700), keep=("tokens", 40), system_prompt="", **off)
     model.callbacks = [recorder]
     while not compactions(s):
         s.run("go on")
@@ -131,21 +132,6 @@ def test_calls_in_place_of_an_answer_are_not_run_and_leave_it_to_the_rules_and_t
     assert not [e for t in s.turns for e in t.events if isinstance(e, ToolStarted)]
 
 
-def test_a_graph_that_is_awaited_asks_alike():
-    model = Phased(flush="- a fact")
-    s = session(model, trigger=("messages", 7))
-    s.run("a")
-
-    async def talk() -> Any:
-        for prompt in "bcd":
-            await s.graph.ainvoke({"messages": [HumanMessage(prompt)]}, s.config)
-
-    asyncio.run(talk())
-    (flush,), before = model.flushes, model.requests[-2]
-    assert said(flush[: len(before)]) == said(before)[: len(flush) - 1]
-    assert model.summaries[0][:-1] == flush[:-1]
-
-
 @every_row("how", ["the task", "the loop"])
 def test_a_graph_that_is_awaited_and_cancelled_in_its_flush_asks_and_writes_nothing_more(how: str):
     class Waiting(Phased):
@@ -183,8 +169,7 @@ def test_what_the_provider_would_refuse_is_made_fit_in_them_too():
         assert set(found) == {"flush", "summary"}
         for request in found.values():
             names = [c["function"]["name"] for m in request["messages"] for c in m.get("tool_calls", ())]
-            assert names
-            assert all(re.fullmatch(r"[a-zA-Z0-9_-]+", name) for name in names)
+            assert names and all(re.fullmatch(r"[a-zA-Z0-9_-]+", name) for name in names)
 
 
 def test_with_an_answer_in_a_form_the_tools_are_the_same_and_none_is_demanded():

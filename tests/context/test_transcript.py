@@ -67,13 +67,9 @@ def test_a_last_line_cut_at_every_byte_is_all_that_is_lost(tmp_path: Path) -> No
         assert read(file.read()) == ((*found, Line("notice", "2026", "t", 1, {"text": "on"})), cut)
 
 
-def test_the_same_line_written_twice_is_one() -> None:
-    assert read(to_json(LINES[0]) * 2 + to_json(LINES[1])) == (LINES[:2], 0)
-
-
 @every_row("junk", [b"null", b"[1]", b'{"type": 1}', b'{"a": "b"}', b"\xff\xfe", b'{"type":"a","at":"b"}'])
-def test_junk_between_lines_is_left_out_and_counted(junk: bytes) -> None:
-    assert read(to_json(LINES[0]) + junk + b"\n\n" + to_json(LINES[1])) == (LINES[:2], 1)
+def test_junk_between_lines_is_left_out_and_counted_and_a_line_written_twice_is_one(junk: bytes) -> None:
+    assert read(to_json(LINES[0]) * 2 + junk + b"\n\n" + to_json(LINES[1])) == (LINES[:2], 1)
 
 
 def test_an_append_follows_no_link(tmp_path: Path) -> None:
@@ -115,10 +111,7 @@ def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str],
 
 def test_a_thread_that_only_grows_is_told_once() -> None:
     chain, messages = Chain(), [said(str(n)) for n in range(50)]
-    count = 0
-    for n in range(51):
-        count += len(list(chain.follow(messages[:n])))
-    assert count == 50
+    assert sum(len(list(chain.follow(messages[:n]))) for n in range(51)) == 50
 
 
 def test_a_message_that_changed_stands_in_the_place_of_the_first() -> None:

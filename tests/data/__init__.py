@@ -1,0 +1,18 @@
+"""The frozen sets; what is read of a text file stands there a line each, below a heading `== NAME`."""
+
+from __future__ import annotations
+
+import re
+
+from tests import DATA
+
+
+def sections(name: str) -> dict[str, list[str]]:
+    """Return heading -> lines of a file."""
+    parts = re.split(r"^== (.*)\n", (DATA / f"{name}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {head: text.rstrip("\n").split("\n") for head, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def unescaped(line: str) -> str:
+    """Return what a line of a file stands for: `\\n` for a line's end, `\\t` for a tab, two backslashes for one."""
+    return line.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace("\0", "\\")

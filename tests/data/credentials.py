@@ -13,6 +13,8 @@ import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.data import sections, unescaped
+
 ALNUM = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + string.digits
 LOWER = string.ascii_lowercase + string.digits
@@ -110,27 +112,8 @@ BARE: dict[str, tuple[Make, ...]] = {
     "langsmith": (lambda r: "lsv2" + "_pt_" + _body(r, HEX, 32) + "_" + _body(r, HEX, 10),),
 }
 
-BARE_PLACES: tuple[str, ...] = (
-    "{}",
-    "The deploy key is {}, keep it somewhere safe.",
-    "- the one for staging: `{}`",
-    "Here it is:\n\n```\n{}\n```\n",
-    '{{"name": "ci", "value": "{}", "n": 1}}',
-    "service:\n  auth: {}\n  retries: 3",
-    'access = "{}"  # until June',
-    "export SERVICE_TOKEN={}\n",
-    "client = Client(endpoint, '{}')",
-    "+SERVICE={}\n-SERVICE=\n",
-    "GET https://api.service.dev/v1/items?limit=3&key={}&page=2",
-    "Authorization: Bearer {}",
-    "令牌：{}",
-    "请把密钥{}写进配置里。",
-    'curl -s -H "X-Api-Key: {}" https://api.service.dev/v1',
-    '"source": ["client = connect()\\n", "\\n{}\\n"]',
-    "> On Monday Ann wrote: use <{}>; it expires soon.",
-    "[deploy]\nregion = eu-1\ncreds={} ; old\n",
-    "| who | what |\n|---|---|\n| ci | {} |",
-)
+PLACES = {kind: [unescaped(one) for one in lines] for kind, lines in sections("credentials").items()}
+"""Where a value of a kind stands; `anywhere` is for those that show what they are by themselves."""
 
 
 def _password(rng: random.Random, style: int, signs: str = "!#$%^*+_-") -> str:
@@ -158,197 +141,23 @@ def _plain(alphabet: str, count: int) -> Callable[[random.Random, int], str]:
     return lambda rng, _: _body(rng, alphabet, count)
 
 
-KEYED: dict[str, tuple[tuple[str, ...], Callable[[random.Random, int], str]]] = {
-    "aws secret key": (
-        (
-            "aws_secret_access_key = {}",
-            "export AWS_SECRET_ACCESS_KEY={}",
-            '"SecretAccessKey": "{}",',
-            'boto3.client("s3", aws_secret_access_key="{}")',
-            "- AWS secret access key: `{}`",
-            "secretAccessKey: '{}'",
-            "+AWS_SECRET_ACCESS_KEY={}",
-        ),
-        _plain(B64, 40),
-    ),
-    "aws session token": (
-        (
-            "aws_session_token = {}",
-            "export AWS_SESSION_TOKEN={}",
-            '"SessionToken": "{}"',
-            "AWS_SESSION_TOKEN: {}",
-            "The session token is {} and lasts an hour.",
-        ),
-        lambda rng, _: "IQoJb3JpZ2luX2Vj" + _body(rng, B64, 300) + "==",
-    ),
-    "azure storage": (
-        (
-            "DefaultEndpointsProtocol=https;AccountName=lake;AccountKey={};EndpointSuffix=core.windows.net",
-            'AZURE_STORAGE_CONNECTION_STRING="DefaultEndpointsProtocol=https;AccountName=lake;AccountKey={}"',
-            "AZURE_STORAGE_KEY={}",
-            "account_key: {}",
-            '{{"AccountName": "lake", "AccountKey": "{}"}}',
-            "Endpoint=sb://bus.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey={}",
-        ),
-        lambda rng, _: _b64(rng, 64),
-    ),
-    "azure sas": (
-        (
-            "https://lake.blob.core.windows.net/raw/a.csv?sv=2023-11-03&st=2026-01-01&se=2026-02-01&sr=b&sp=r&sig={}",
-            "SharedAccessSignature=sv=2023-11-03&ss=b&srt=co&sp=rl&sig={}",
-            "wget 'https://lake.blob.core.windows.net/raw?sp=r&sig={}&sv=2023-11-03'",
-            'sas = "?sv=2023-11-03&sp=rl&sig={}"',
-        ),
-        lambda rng, _: _b64(rng, 32).replace("+", "%2B").replace("/", "%2F").replace("=", "%3D"),
-    ),
-    "twilio auth token": (
-        (
-            "TWILIO_AUTH_TOKEN={}",
-            'twilio_auth_token: "{}"',
-            "auth_token = '{}'",
-            "Twilio auth token: {}",
-            "authToken: {}",
-        ),
-        _plain(HEX, 32),
-    ),
-    "heroku": (
-        ("HEROKU_API_KEY={}", 'heroku_api_key = "{}"', "export HEROKU_API_KEY='{}'", "heroku api key: {}"),
-        lambda rng, _: _uuid(rng),
-    ),
-    "password in a url": (
-        (
-            "postgresql://app:{}@db.internal:5432/app",
-            "DATABASE_URL=postgres://app:{}@10.0.0.7/app?sslmode=require",
-            "mysql://root:{}@localhost/shop",
-            'engine = create_engine("mysql+pymysql://shop:{}@db/shop")',
-            "mongodb+srv://reader:{}@cluster0.abcde.mongodb.net/?retryWrites=true",
-            "redis://:{}@cache.internal:6379/0",
-            "amqp://worker:{}@queue:5672//",
-            "git clone https://ann:{}@git.company.dev/team/repo.git",
-            "- files are at ftp://upload:{}@files.company.dev/in",
-            '{{"proxy": "http://proxy:{}@10.1.2.3:3128"}}',
-            "数据库地址：postgresql://app:{}@db:5432/app。",
-            "url: 'https://x-token-auth:{}@bitbucket.org/team/repo'",
-        ),
-        lambda rng, i: _password(rng, i, "!$*_-"),
-    ),
-    "connection string": (
-        (
-            "Server=db01;Database=shop;User Id=app;Password={};Encrypt=true;",
-            "Driver={{ODBC Driver 18}};Server=tcp:x.database.windows.net;Uid=app;Pwd={};",
-            '"Default": "Host=db;Username=app;Password={};Port=5432"',
-            "jdbc:sqlserver://db:1433;databaseName=shop;user=sa;password={};",
-            "host=db port=5432 dbname=app user=app password={} sslmode=require",
-        ),
-        lambda rng, i: _password(rng, i, "!#$*_-"),
-    ),
-    "password": (
-        (
-            "password = {}",
-            'password = "{}"',
-            "PASSWD: {}",
-            "DB_PASSWORD={}",
-            "db_password: '{}'",
-            '"password": "{}",',
-            "export PGPASSWORD='{}'",
-            "The password is {}.",
-            "- Password: `{}`",
-            "- **Password:** {}",
-            "login: ann, password: {}",
-            "+  password: {}",
-            "conn = connect(user='ann', password='{}')",
-            "smtp.pass={}",
-            "WIFI_PASS={}",
-            "[mail]\nuser = ann\npwd = {}\n",
-            "passphrase: {}",
-            "ssh-keygen -t ed25519 -N '{}'",
-            "mysql --user=root --password={} shop",
-            "sshpass -p '{}' ssh ann@host",
-            "<password>{}</password>",
-            "Passwort: {}",
-            "Das Kennwort lautet {}",
-            "contraseña: {}",
-            '"    password = \\"{}\\"\\n",',
-            "https://app.company.dev/login?user=ann&password={}&next=home",
-        ),
-        lambda rng, i: _password(rng, i),
-    ),
-    "password in chinese": (
-        (
-            "密码：{}",
-            "数据库密码: {}",
-            "口令是 {}",
-            "密码是{}，别告诉别人。",
-            "- 登录密码为 {}",
-            "wifi密码={}",
-            "密碼：{}",
-            "パスワード：{}",
-        ),
-        lambda rng, i: _password(rng, i, "!#$*_-") if i % 4 else str(rng.randrange(10**7, 10**8)),
-    ),
-    "secret assignment": (
-        (
-            "api_key={}",
-            "api_key = '{}'",
-            '"secret": "{}"',
-            "client_secret: {}",
-            "export TOKEN={}",
-            "SECRET_KEY = '{}'",
-            "X-Api-Key: {}",
-            "密钥={}",
-            "API密钥：{}",
-            "access_token={}&state=1",
-            "my api key is {} (paid plan)",
-            "apiKey: '{}',",
-            'token: str = "{}"',
-            "<apikey>{}</apikey>",
-            "auth-token: {}",
-            "//registry.npmjs.org/:_authToken={}",
-            "openai.api_key = '{}'",
-            "os.environ['SERVICE_API_KEY'] = '{}'",
-            "mytool login --token {}",
-            "webhook_secret => '{}'",
-        ),
-        lambda rng, i: _body(rng, (ALNUM, HEX, LOWER)[i % 3], (24, 40, 32)[i % 3]),
-    ),
-    "bearer": (
-        (
-            "Authorization: Bearer {}",
-            "-H 'authorization: bearer {}'",
-            '"Authorization": "Bearer {}"',
-            "Authorization: token {}",
-        ),
-        _plain(ALNUM, 40),
-    ),
-    "basic header": (
-        (
-            "Authorization: Basic {}",
-            '{{"Authorization": "Basic {}"}}',
-            "-H 'Authorization: Basic {}'",
-            '{{"auths": {{"ghcr.io": {{"auth": "{}"}}}}}}',
-        ),
-        _basic,
-    ),
-    "netrc": (
-        (
-            "machine api.company.dev login ann password {}",
-            "machine ftp.company.dev\n  login ann\n  password {}\n",
-            "default login anonymous password {}",
-        ),
-        lambda rng, i: _password(rng, i),
-    ),
-    "pgpass": (
-        ("db.internal:5432:app:ann:{}", "*:*:*:postgres:{}", "localhost:25060:shop:admin:{}\n"),
-        lambda rng, i: _password(rng, i, "!#$*_-"),
-    ),
-    "curl": (
-        (
-            "curl -u ann:{} https://api.company.dev",
-            "curl -s --user 'ann:{}' https://x.dev",
-            "wget --user=ann --password='{}' https://x.dev",
-        ),
-        lambda rng, i: _password(rng, i, "!#*_-"),
-    ),
+MAKERS: dict[str, Callable[[random.Random, int], str]] = {
+    "aws secret key": _plain(B64, 40),
+    "aws session token": lambda rng, _: "IQoJb3JpZ2luX2Vj" + _body(rng, B64, 300) + "==",
+    "azure storage": lambda rng, _: _b64(rng, 64),
+    "azure sas": lambda rng, _: _b64(rng, 32).replace("+", "%2B").replace("/", "%2F").replace("=", "%3D"),
+    "twilio auth token": _plain(HEX, 32),
+    "heroku": lambda rng, _: _uuid(rng),
+    "password in a url": lambda rng, i: _password(rng, i, "!$*_-"),
+    "connection string": lambda rng, i: _password(rng, i, "!#$*_-"),
+    "password": lambda rng, i: _password(rng, i),
+    "password in chinese": lambda rng, i: _password(rng, i, "!#$*_-") if i % 4 else str(rng.randrange(10**7, 10**8)),
+    "secret assignment": lambda rng, i: _body(rng, (ALNUM, HEX, LOWER)[i % 3], (24, 40, 32)[i % 3]),
+    "bearer": _plain(ALNUM, 40),
+    "basic header": _basic,
+    "netrc": lambda rng, i: _password(rng, i),
+    "pgpass": lambda rng, i: _password(rng, i, "!#$*_-"),
+    "curl": lambda rng, i: _password(rng, i, "!#*_-"),
 }
 
 PEM_PLACES: tuple[str, ...] = ("{}", "Put this into ~/.ssh:\n\n```\n{}\n```\nthanks", "  {}", "+{}", "> {}")
@@ -381,9 +190,10 @@ def samples() -> tuple[Sample, ...]:
     for at, (kind, ways) in enumerate(BARE.items()):
         for n in range(max(7, len(ways) + 1)):
             value = ways[n % len(ways)](rng)
-            place = BARE_PLACES[(at * 3 + n * 5) % len(BARE_PLACES)]
+            place = PLACES["anywhere"][(at * 3 + n * 5) % len(PLACES["anywhere"])]
             made.append(Sample(kind, place.format(value), (value,)))
-    for kind, (places, make) in KEYED.items():
+    for kind, make in MAKERS.items():
+        places = PLACES[kind]
         for n, place in enumerate(places):
             value = make(rng, n)
             made.append(Sample(kind, place.format(value), (value,)))

@@ -27,11 +27,8 @@ STEPS = 12
 
 @pytest.fixture(params=["memory", "sqlite"])
 def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    if request.param == "memory":
-        yield InMemorySaver()
-    else:
-        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-            yield saver
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+        yield InMemorySaver() if request.param == "memory" else saver
 
 
 @every_row("key", [keys.MESSAGES, keys.FILES])

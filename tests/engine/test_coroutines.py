@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -27,10 +29,13 @@ async def items(ended: list[str], fails: BaseException | None = None) -> AsyncIt
         ended.append("ended")
 
 
-def test_every_item_comes_in_order_in_the_thread_that_reads() -> None:
+def test_every_item_comes_in_order_and_a_reader_that_goes_away_ends_it() -> None:
     ended: list[str] = []
     assert list(coroutines.read(lambda: items(ended))) == [0, 1, 2]
-    assert ended == ["ended"]
+    read = coroutines.read(lambda: items(ended))
+    assert next(read) == 0
+    read.close()  # type: ignore[attr-defined]
+    assert ended == ["ended", "ended"]
 
 
 @every_row("error", [ValueError("no"), KeyboardInterrupt()])
@@ -42,17 +47,7 @@ def test_an_error_comes_through_and_the_loop_can_be_used_again(error: BaseExcept
     assert list(coroutines.read(lambda: items([]))) == [0, 1, 2]
 
 
-def test_a_reader_that_goes_away_ends_it() -> None:
-    ended: list[str] = []
-    read = coroutines.read(lambda: items(ended))
-    assert next(read) == 0
-    read.close()  # type: ignore[attr-defined]
-    assert ended == ["ended"]
-
-
 def test_what_waits_is_ended_by_what_is_raised_in_the_thread_that_reads() -> None:
-    import ctypes
-
     begun, raised = threading.Event(), list[str]()
 
     async def waits() -> AsyncIterator[int]:
@@ -68,26 +63,22 @@ def test_what_waits_is_ended_by_what_is_raised_in_the_thread_that_reads() -> Non
 
     thread = threading.Thread(target=read)
     thread.start()
-    assert begun.wait(30)
-    assert thread.ident is not None
+    assert begun.wait(30) and thread.ident is not None
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
     thread.join(30)
     assert raised == ["interrupted"]
 
 
 def test_two_threads_read_at_once() -> None:
-    together = threading.Barrier(2, timeout=30)
+    together, found = threading.Barrier(2, timeout=30), list[int]()
 
     async def meets() -> AsyncIterator[int]:
         together.wait()
         yield 1
 
-    found: list[int] = []
-    threads = [threading.Thread(target=lambda: found.extend(coroutines.read(meets))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(2):
+            pool.submit(lambda: found.extend(coroutines.read(meets)))
     assert found == [1, 1]
 
 

@@ -22,8 +22,9 @@ from langchain_core.tools import StructuredTool
 from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 
 from deepnb.testing import RequestRecorder, ScriptedModel, call
 from tests import DATA
@@ -120,23 +121,19 @@ def test_a_tool_that_was_interrupted_is_run_again():
     assert len(runs) == 2
 
 
-def test_a_tool_that_is_only_a_coroutine_fails_in_a_sync_run():
-    async def get_time() -> str:
-        """Get the time."""
-        return "12:00"
-
-    graph = agent(call("get_time"), "done", tools=[StructuredTool.from_function(coroutine=get_time)])
-    with pytest.raises(NotImplementedError):
-        ask(graph, "a")
-
-
-def test_an_exception_in_a_tool_ends_the_run():
+def test_an_exception_in_a_tool_and_a_tool_that_is_only_a_coroutine_end_the_run():
     def fails() -> str:
         """Fail."""
         raise ValueError("no")
 
+    async def awaits() -> str:
+        """Get the time."""
+        return "12:00"
+
     with pytest.raises(ValueError, match="no"):
         ask(agent(call("fails"), "never", tools=[fails]), "p")
+    with pytest.raises(NotImplementedError):
+        ask(agent(call("awaits"), "never", tools=[StructuredTool.from_function(coroutine=awaits)]), "p")
 
 
 def test_a_call_whose_arguments_are_not_json_ends_the_run():
@@ -172,18 +169,14 @@ def test_the_later_base_of_a_state_says_which_channel_it_is():
 def test_the_nodes_of_a_streamed_run_are_run_in_the_thread_that_reads_it():
     threads = []
 
-    def look() -> str:
-        """Look."""
-        return "seen"
-
     class Looks(AgentMiddleware[Any, Any, Any]):
         def wrap_model_call(self, request: Any, handler: Any) -> Any:
             threads.append(threading.current_thread())
             return handler(request)
 
-    graph = agent(call("look"), "done", tools=[look], middleware=[Looks()])
+    graph = agent(call("ls", path="/"), "done", middleware=[Looks()])
     list(graph.stream({"messages": "a"}, CONFIG, stream_mode=["values", "updates"]))
-    assert set(threads) == {threading.current_thread()}
+    assert threads == [threading.current_thread()] * 2
 
 
 def test_the_approximate_counter_is_far_too_low_for_chinese():
@@ -251,15 +244,11 @@ def test_a_models_sdk_sends_twice_more_by_itself():
 
 
 def test_two_interrupts_of_one_node_have_ids_of_their_own():
-    from langgraph.graph import END, START, MessagesState, StateGraph
-    from langgraph.types import Command
-
     def ask(state: MessagesState) -> dict[str, Any]:
         return {"messages": [("ai", interrupt("one?") + interrupt("two?"))]}
 
     graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").add_edge("ask", END)
     compiled = graph.compile(checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    (first,) = compiled.invoke({"messages": []}, config)["__interrupt__"]
-    (second,) = compiled.invoke(Command(resume="a"), config)["__interrupt__"]
+    (first,) = compiled.invoke({"messages": []}, CONFIG)["__interrupt__"]
+    (second,) = compiled.invoke(Command(resume="a"), CONFIG)["__interrupt__"]
     assert (first.value, second.value) == ("one?", "two?") and first.id != second.id

@@ -35,43 +35,36 @@ async def add_later(a: int, b: int) -> str:
     return str(a + b)
 
 
-@pytest.fixture(params=["function", "coroutine", "decorated", "StructuredTool"])
-def given(request):
-    function = add_later if request.param == "coroutine" else add
-    function.__doc__ = INDENTED
-    if request.param == "decorated":
-        return tool(function)
-    return StructuredTool.from_function(function) if request.param == "StructuredTool" else function
+def tools_of(s: Session) -> dict[str, Sent]:
+    return {piece.label: piece for piece in s.xray().request if piece.part == "tools"}
 
 
-def sent(s: Session, name: str) -> str:
-    (piece,) = (p for p in s.xray().request if p.label == name)
+def described(piece: Sent) -> str:
     return str(json.loads(piece.text)["function"]["description"])
 
 
-def test_a_docstring_is_sent_without_its_indentation(given):
-    s = Session(model=ScriptedModel(answers=["ok"]), tools=[given])
-    s.run("go")
-    assert sent(s, getattr(given, "name", None) or given.__name__) == CLEAN
-
-
-def test_so_is_that_of_a_tool_of_a_subagent(given):
+@every_row("kind", ["function", "coroutine", "decorated", "StructuredTool"])
+@every_row("agent", ["", "helper"])
+def test_a_docstring_is_sent_without_its_indentation(kind: str, agent: str):
+    function: Any = add_later if kind == "coroutine" else add
+    function.__doc__ = INDENTED
+    made: dict[str, Any] = {"decorated": tool, "StructuredTool": StructuredTool.from_function}
+    given = made[kind](function) if kind in made else function
     helper = {"name": "helper", "description": "adds", "system_prompt": "Add.", "tools": [given]}
     task = call("task", description="add", subagent_type="helper")
-    s = Session(model=ScriptedModel(answers=[task, "inside", "done"]), subagents=[helper])
+    s = Session(model=ScriptedModel(answers=[task, "inside", "done"]), subagents=[helper], tools=[given])
     s.run("go")
-    (request,) = (c.request for c in s.turns[-1].calls if c.agent == "helper")
-    (text,) = (p.text for p in request if p.label in ("add", "add_later"))
-    assert json.loads(text)["function"]["description"] == CLEAN
+    request = next(c.request for c in s.turns[-1].calls if c.agent == agent)
+    (piece,) = (p for p in request if p.label == function.__name__)
+    assert described(piece) == CLEAN
 
 
 def test_no_tool_of_a_plain_session_has_indented_lines_as_its_code_has():
     s = Session(model=ScriptedModel(answers=["ok"]), namespace={"x": 1})
     s.run("go")
-    for piece in s.xray().request:
-        if piece.part == "tools":
-            lines = json.loads(piece.text)["function"]["description"].split("\n")[1:]
-            assert not [line for line in lines if line.strip()] or any(line[:1].strip() for line in lines), piece.label
+    for piece in tools_of(s).values():
+        lines = described(piece).split("\n")[1:]
+        assert not [line for line in lines if line.strip()] or any(line[:1].strip() for line in lines), piece.label
 
 
 WINDOWS: list[tuple[int | None, str | None, str]] = [
@@ -79,21 +72,10 @@ WINDOWS: list[tuple[int | None, str | None, str]] = [
     (31_999, None, "short"),
     (32_000, None, "full"),
     (None, None, "full"),
-]
-CHOSEN: list[tuple[int | None, str | None, str]] = [
     (8_000, "full", "full"),
     (200_000, "short", "short"),
     (None, "short", "short"),
 ]
-
-
-def tools_of(s: Session) -> dict[str, Sent]:
-    return {piece.label: piece for piece in s.xray().request if piece.part == "tools"}
-
-
-def parameters(piece: Sent) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(piece.text)["function"]["parameters"]
-    return found
 
 
 def asked(window: int | None, text: Any, **more: Any) -> Session:
@@ -103,7 +85,7 @@ def asked(window: int | None, text: Any, **more: Any) -> Session:
     return s
 
 
-@every_row(("window", "text", "expected"), WINDOWS + CHOSEN)
+@every_row(("window", "text", "expected"), WINDOWS)
 def test_the_window_says_how_tools_are_described_unless_it_is_chosen(window, text, expected):
     s = asked(window, text)
     assert ("several files" in tools_of(s)["read_file"].text) == (expected == "full")
@@ -118,16 +100,12 @@ def test_the_first_request_in_a_notebook_has_at_most_so_many_tokens(window, most
     assert sum(tokens for _, tokens in first_request(window)) <= most
 
 
-def test_each_tool_has_a_short_description():
+def test_each_tool_has_a_short_description_and_the_same_parameters_of_the_same_types():
     short, full = (tools_of(asked(8_000, text)) for text in ("short", "full"))
     assert short.keys() == full.keys() == SHORT.keys() | {"task"}
-    assert all(tokenizer.count(piece.text) <= tokenizer.count(full[name].text) for name, piece in short.items())
-
-
-def test_a_short_schema_has_the_same_parameters_of_the_same_types():
-    short, full = (tools_of(asked(8_000, text)) for text in ("short", "full"))
     for name, piece in short.items():
-        mine, theirs = parameters(piece), parameters(full[name])
+        assert tokenizer.count(piece.text) <= tokenizer.count(full[name].text)
+        mine, theirs = (json.loads(one.text)["function"]["parameters"] for one in (piece, full[name]))
         assert mine.get("required") == theirs.get("required"), name
         assert list(mine["properties"]) == list(theirs["properties"]), name
         for parameter, schema in theirs["properties"].items():
@@ -168,14 +146,6 @@ def test_your_own_tools_are_sent_as_you_wrote_them():
     assert "in a sentence" in tools_of(s)["note_down"].text
 
 
-def test_the_beginning_of_the_request_stays_the_same_in_a_thread():
-    s = Session(model=ScriptedModel(answers=["a", "b"]), max_input_tokens=8_000, namespace={})
-    s.run("one")
-    first = s.xray().request.head
-    s.run("two")
-    assert s.xray().request.head is first
-
-
 def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():
     large = ScriptedModel(answers=["inside"], profile={"max_input_tokens": 200_000})
     helper = {"name": "helper", "description": "helps", "system_prompt": "Help.", "model": large}
@@ -183,12 +153,11 @@ def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():
     s = Session(model=ScriptedModel(answers=[task, "done"]), max_input_tokens=12_000, subagents=[helper], namespace={})
     s.run("go")
     mine, theirs = (
-        {p.label: p.text for c in s.turns[-1].calls if c.agent == agent for p in c.request if p.part == "tools"}
+        {p.label: described(p) for c in s.turns[-1].calls if c.agent == agent for p in c.request if p.part == "tools"}
         for agent in ("", "helper")
     )
-    assert json.loads(mine["ls"])["function"]["description"] == SHORT["ls"]
+    assert mine["ls"] == SHORT["ls"] and "- helper: helps" in mine["task"]
     assert "List the files of a directory" in theirs["ls"] and "in full" not in theirs["list_variables"]
-    assert "- helper: helps" in json.loads(mine["task"])["function"]["description"]
 
 
 def test_a_bad_choice_is_one_line():

@@ -367,7 +367,7 @@ USAGES = {
         " edit [N] JSON; jobs [stop|join [N]]; turns [N|SEARCH]; budget [--items]; xray [TURN[.CALL]]; compact;"
         " history [SEARCH] [--bring SECTION[:MESSAGES]|none]; transcript [THREAD];"
         " export FILE.ipynb|FILE.html|FILE.jsonl [--thread NAME] [--yes];"
-        " record [FILE.jsonl|stop] [--yes]; replay [FILE.jsonl] [--pace];"
+        " record [FILE.jsonl|stop] [--yes]; replay [FILE.jsonl];"
         " explain; fix; code [N];"
         " tools [ask|allow|deny NAME|outside|writes|read-only|add FUNCTION|add mcp:SERVER|remove NAME|off NAME|on NAME];"
         " subagents [--yes] [NAME|add NAME [DESCRIPTION]|add FILE.md|add DIR|remove NAME];"

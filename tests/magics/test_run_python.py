@@ -271,11 +271,12 @@ def test_tables_and_plots_are_shown_as_jupyter_shows_them(kernel: Kernel) -> Non
 
 
 @pytest.mark.kernel
-def test_a_proposed_cell_is_a_payload_and_after_a_future_of_the_kernels_loop_the_code_is_one(kernel: Kernel) -> None:
+def test_a_future_of_the_kernels_loop_is_an_error_and_a_proposed_cell_is_a_payload(kernel: Kernel) -> None:
     kernel.ok("import asyncio\nfuture = asyncio.get_running_loop().create_future()")
     asked(kernel, "await future")
-    ran = kernel.ok("%agent approve")
-    assert "the kernel's own event loop" in kernel.value(
+    kernel.ok("%agent approve")
+    assert "attached to a different loop" in kernel.value(
         "next(m.text for m in reversed(__import__('deepnb').current().snapshot.messages) if m.role == 'tool')"
     )
+    ran = kernel.ok("%agent code")
     assert [p["text"] for p in ran.reply["payload"] if p["source"] == "set_next_input"] == ["await future"]

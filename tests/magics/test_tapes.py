@@ -84,7 +84,7 @@ def test_an_older_tape_says_so_and_plays(shell: Shell, in_directory: Path) -> No
     head, _, rest = (in_directory / "a.jsonl").read_text().partition("\n")
     (in_directory / "my tape.jsonl").write_text(json.dumps({**json.loads(head), "tape": 0}) + "\n" + rest)
     shell.ok("%agent new again")
-    assert "my tape.jsonl is of version 0, older than 1" in shell.ok('%agent replay "my tape.jsonl" --pace')
+    assert "my tape.jsonl is of version 0, older than 1" in shell.ok('%agent replay "my tape.jsonl"')
     assert "tape my tape.jsonl" in shell.ok("%agent thanks")
 
 

@@ -18,6 +18,7 @@ from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.middleware import application
 from deepnb.testing import ScriptedModel, call
 from tests.support.applications import files_in, say, with_store
+from tests.support.tables import every_row
 
 SEED = {"/AGENTS.md": b"- tabs\n", "/MEMORY.md": b"private\n"}
 APPROVE: Any = Command(resume={"type": "approve"})
@@ -65,13 +66,15 @@ def test_memory_is_in_the_store_and_the_files_of_the_package_come_once(place: Pa
     assert files_in(store)["/AGENTS.md"] == "- spaces\n" and "/USER.md" not in files_in(store)
 
 
+SPACE = ("deepnb", "a", "everyone", "files")
+
+
 def test_a_file_that_is_there_already_is_not_written_over() -> None:
-    store = InMemoryStore()
-    backend = MemoryStoreBackend(tuple(SEED))
-    store.put(("deepnb", "a", "everyone", "files"), "/AGENTS.md", {"content": "- mine\n", "encoding": "utf-8"})
+    store, backend = InMemoryStore(), MemoryStoreBackend(tuple(SEED))
+    store.put(SPACE, "/AGENTS.md", {"content": "- mine\n", "encoding": "utf-8"})
     backend.seed(SEED, run_of(store))
     assert files_in(store) == {"/AGENTS.md": "- mine\n", "/MEMORY.md": "private\n"}
-    store.delete(("deepnb", "a", "everyone", "files"), "/MEMORY.md")
+    store.delete(SPACE, "/MEMORY.md")
     backend.seed(SEED, run_of(store))
     assert "/MEMORY.md" not in files_in(store), "what was removed stays removed"
 
@@ -91,13 +94,11 @@ class Overtaken(InMemoryStore):
 
 
 def test_two_first_runs_at_once_lose_nothing() -> None:
-    store = Overtaken()
-    backend = MemoryStoreBackend(tuple(SEED))
-    space = ("deepnb", "a", "everyone", "files")
+    store, backend = Overtaken(), MemoryStoreBackend(tuple(SEED))
 
     def run() -> None:
         backend.seed(SEED, run_of(store))
-        store.put(space, "/AGENTS.md", {"content": "- edited\n", "encoding": "utf-8"})
+        store.put(SPACE, "/AGENTS.md", {"content": "- edited\n", "encoding": "utf-8"})
 
     store.other = other = threading.Thread(target=run)
     backend.seed(SEED, run_of(store))
@@ -110,38 +111,21 @@ def test_assistants_and_users_have_memory_of_their_own() -> None:
     backend = MemoryStoreBackend(tuple(SEED))
     for assistant, user in (("a", None), ("b", None), ("a", "auth0|ada@example.com")):
         backend.seed(SEED, run_of(store, assistant, user))
-    spaces = {item.namespace for item in store.search(("deepnb",), limit=100) if item.namespace[-1] == "files"}
-    assert {space[1:3] for space in spaces} == {
-        ("a", "everyone"),
-        ("b", "everyone"),
-        ("a", "auth0~7c~ada~40~example~2e~com"),
-    }
+    spaces = {item.namespace[1:3] for item in store.search(("deepnb",), limit=100) if item.namespace[-1] == "files"}
+    assert spaces == {("a", "everyone"), ("b", "everyone"), ("a", "auth0~7c~ada~40~example~2e~com")}
 
 
-def test_notes_are_added_searched_and_guarded(place: Path) -> None:
+@every_row("awaits", [False, True])
+def test_notes_are_added_searched_and_guarded(place: Path, awaits: bool) -> None:
     key = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    calls = [call("note", "1", text="The colour is red."), call("memory_search", "2", query="colour")]
     store = InMemoryStore()
-    calls = [
-        call("note", "1", text="The colour is red."),
-        call("memory_search", "2", query="colour"),
-        call("note", "3", text=f"The key is {key}."),
-    ]
-    state = say(graph(place, *calls, store=store), "go")
+    made = graph(place, *calls, call("note", "3", text=f"The key is {key}."), store=store)
+    config: Any = {"configurable": {"thread_id": "1"}}
+    state = asyncio.run(made.ainvoke({"messages": [("user", "go")]}, config)) if awaits else say(made, "go")
     noted, found, refused = results(state)
     assert noted.startswith("Noted in /memory/") and "The colour is red." in found
     assert refused.startswith("Error: not written to /memory/") and key not in f"{files_in(store)}{state}"
-
-
-def test_without_a_store_it_says_what_to_set(place: Path) -> None:
-    made = application(place)
-    with pytest.raises(DeepnbError, match=r"there is no store for memory: set graph\.store"):
-        made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
-
-
-def test_in_a_run_that_is_a_coroutine_too(place: Path) -> None:
-    store = InMemoryStore()
-    made = graph(place, call("note", "1", text="The colour is red."), store=store)
-    asyncio.run(made.ainvoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}}))
     assert {"/AGENTS.md", "/MEMORY.md"} < {*files_in(store)}
 
 
@@ -165,7 +149,7 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
 # -- options
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "line"),
     [
         ({"modle": "offline"}, "application has no option 'modle': did you mean model?"),
@@ -179,7 +163,10 @@ def test_a_bad_option_is_one_line(place: Path, options: Any, line: str) -> None:
     assert str(error.value).startswith(line) and "\n" not in str(error.value)
 
 
-def test_a_subagent_file_with_a_mistake_stops_it(place: Path) -> None:
+def test_without_a_store_and_with_a_mistake_in_a_subagents_file_it_says_what_to_do(place: Path) -> None:
+    made = application(place)
+    with pytest.raises(DeepnbError, match=r"there is no store for memory: set graph\.store"):
+        made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
     (place / "files" / "agents").mkdir()
     (place / "files" / "agents" / "critic.md").write_text("---\ntools: fly\n---\nYou.\n")
     with pytest.raises(DeepnbError, match=r"/agents/critic\.md can't be used"):

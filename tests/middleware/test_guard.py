@@ -41,19 +41,19 @@ def write(path: str, text: str, id: str = "c1") -> AIMessage:  # noqa: A002
     return call("write_file", id, file_path=path, content=text)
 
 
-@every_row("how", ["invoke", "ainvoke"])
-@every_row(
-    "path",
-    [
-        "/AGENTS.md",
-        "//AGENTS.md",
-        "AGENTS.md",
-        "/agents.md",
-        "/MEMORY.md",
-        "/memory/2026-01-02.md",
-        "/skills/a/SKILL.md",
-    ],
+PATHS = (
+    "/AGENTS.md",
+    "//AGENTS.md",
+    "AGENTS.md",
+    "/agents.md",
+    "/MEMORY.md",
+    "/memory/2026-01-02.md",
+    "/skills/a/SKILL.md",
 )
+
+
+@every_row("how", ["invoke", "ainvoke"])
+@every_row("path", PATHS)
 def test_a_credential_is_refused_and_is_not_in_the_state(path: str, how: str) -> None:
     result = run(agent(write(path, f"- key {KEY}\n")), how=how)
     assert results(result)[0].startswith("Error: not written to /") and not result["files"]

@@ -70,15 +70,6 @@ def test_notes_of_two_days_follow_the_sources(tmp_path: Path) -> None:
     assert "2 days ago" not in system and "not asked for" not in system
 
 
-def test_past_its_budget_sections_are_left_out_and_a_line_says_so() -> None:
-    model = ScriptedModel(answers=["ok"])
-    long = "".join(f"## Part {n}\n\n{'word ' * 60}\n\n" for n in range(20))
-    graph: Any = create_deep_agent(model, middleware=[MemoryMiddleware(budget=300)])
-    graph.invoke({"messages": "go", "files": {"/AGENTS.md": file(long)}})
-    system = model.requests[0][0].text
-    assert "## Part 0" in system and "## Part 19" not in system and "not shown: read_file /AGENTS.md)" in system
-
-
 def test_memory_is_neither_output_nor_a_subagents() -> None:
     model = ScriptedModel(answers=[call("task", description="look", subagent_type="general-purpose"), "nested", "end"])
     recorder = RequestRecorder()

@@ -499,23 +499,3 @@ def test_a_note_of_the_tape_is_part_of_its_name(file):
     r = Session()
     assert r.replay(file).note == "scripted, no LLM"
     assert r.run("hi").model == "tape a.jsonl (scripted, no LLM)"
-
-
-def test_a_paced_replay_waits_as_long_as_was_recorded_and_not_over_two_seconds(file, monkeypatch):
-    waits: list[float] = []
-    monkeypatch.setattr("deepnb.models.tapes.model._wait", lambda seconds: waits.append(round(seconds, 3)))
-    with OpenAIServer([Say("one two three four")]) as server:
-        s = Session(model=openai(server))
-        s.record(file)
-        s.run("hi")
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    for i, piece in enumerate(lines[-1]["answer"]):
-        piece[0] = 100 * i if i < 3 else 90_000
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    r = Session()
-    r.replay(file)
-    assert r.run("hi").text == "one two three four" and waits == []
-    r.new()
-    r.replay(file, pace=True)
-    assert r.run("hi").text == "one two three four"
-    assert waits[:4] == [0.0, 0.1, 0.1, 2.0] and set(waits[4:]) == {0.0}

@@ -130,13 +130,6 @@ def faults(path: Path, lacks: frozenset[str]) -> Iterator[tuple[str, str, object
 
 @pytest.mark.nightly
 @pytest.mark.kernel
-def test_without_updates_a_turn_is_shown_whole_once_that_is_set() -> None:
-    failed = [fault for path in ALL if path.name in FEW for fault in unshown(path)]
-    assert not failed
-
-
-@pytest.mark.nightly
-@pytest.mark.kernel
 def test_without_updates_every_notebook_is_shown_whole_once_that_is_set() -> None:
     failed = [fault for path in ALL for fault in unshown(path)]
     assert not failed

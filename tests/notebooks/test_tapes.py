@@ -24,18 +24,12 @@ def test_a_shipped_tape_is_current(name: str, tmp_path: Path) -> None:
     again = Session(namespace={}, clock=recorded.clock)
     again.replay(HERE / file.name)
     assert repr(again) == f"<Session tape {name}.jsonl (scripted, no LLM), thread main>"
+    assert json.loads(file.read_text(encoding="utf-8").partition("\n")[0])["note"] == NOTE == "scripted, no LLM"
+    assert [model.name for model in tape(HERE / file.name).models] == [f"scripted-{name}"]
     for prompt in PROMPTS:
         again.run(prompt)
     assert [(t.text, t.usage) for t in again.turns] == [(t.text, t.usage) for t in recorded.turns]
     assert dict(again.files) == dict(recorded.files)
-
-
-@every_row("name", MODELS)
-def test_a_shipped_tape_says_what_it_is(name: str) -> None:
-    file = HERE / f"{name}.jsonl"
-    assert json.loads(file.read_text(encoding="utf-8").partition("\n")[0])["note"] == NOTE == "scripted, no LLM"
-    assert tape(file).label == f"tape {name}.jsonl (scripted, no LLM)"
-    assert [model.name for model in tape(file).models] == [f"scripted-{name}"]
 
 
 def test_both_tapes_are_of_one_script() -> None:

@@ -8,9 +8,7 @@ import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
-from langgraph.checkpoint.memory import InMemorySaver
 
-import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.turn import Asked, Decided
@@ -21,6 +19,11 @@ from tests.support.tables import every_row
 WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 
 
+def both(*calls: AIMessage) -> AIMessage:
+    """One answer with the calls of these."""
+    return AIMessage("", tool_calls=[one for message in calls for one in message.tool_calls])
+
+
 def on_disk(tmp_path, *answers, **options):
     s = Session(model=Scripted(answers=list(answers)), **options)
     s.mount("/work", f"disk:{tmp_path}")
@@ -28,60 +31,41 @@ def on_disk(tmp_path, *answers, **options):
 
 
 def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
-    both = AIMessage(
-        "", tool_calls=[*WRITE.tool_calls, *call("write_file", "c2", file_path="/b", content="y").tool_calls]
-    )
-    s = on_disk(tmp_path, both, "done")
+    s = on_disk(tmp_path, both(WRITE, call("write_file", "c2", file_path="/b", content="y")), "done")
     turn = s.run("go")
     assert dict(s.files) == {"/b": "y"} and not (tmp_path / "a.txt").exists()
     assert (turn.interrupted, turn.error, [c.name for c in turn.asked]) == (None, None, ["write_file"])
     assert [e.call.id for e in turn.events if isinstance(e, Asked)] == ["c1"]
-    assert (
-        s.pending
-        == "write_file needs your approval: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
-    )
+    shown = "write_file needs your approval: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
+    assert s.pending == shown
     assert s.approvals.change(s.asked[0]).unified().endswith("+x\n")
     events = list(s.resume(s.asked[0].approve()))
     assert [e.decision.kind for e in events if isinstance(e, Decided)] == ["approve"]
     assert (tmp_path / "a.txt").read_text() == "x\n" and s.files["/b"] == "y"
     assert (s.text, s.pending, s.asked, len(s.turns), s.turns[0].asked) == ("done", None, (), 1, ())
+    assert list(s.transcript()["type"]).count("approval") == 1
 
 
-@every_row("path", ["/work/../work/a", "work/b", "/work//c", "/./work/d", "\\work\\e"])
-def test_no_spelling_of_a_path_gets_round_it(tmp_path, path):
-    s = on_disk(tmp_path, call("write_file", file_path=path, content="x"), "done")
-    s.run("go")
-    assert s.asked or not list(tmp_path.iterdir()), path
-
-
-def test_memory_on_a_disk_is_journaled_and_does_not_ask(tmp_path):
-    s = Session(model=Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- tea\n"), "done"]))
-    s.memory.keep(str(tmp_path))
-    assert s.run("go").asked == ()
-    assert (tmp_path / "AGENTS.md").read_text() == "- tea\n" and s.memory.log()["id"].tolist()
-
-
-def test_a_directory_that_holds_a_mount_asks(tmp_path):
-    s = Session(model=Scripted(answers=[call("delete", file_path="/a"), "done"]))
-    s.mount("/a/b", f"disk:{tmp_path}")
-    assert s.run("go").asked
-
-
-def test_rejecting_tells_the_agent_why(tmp_path):
+@every_row(
+    ("word", "then", "left", "told"),
+    [
+        (lambda c: c.reject("not there"), None, [], "did not allow this call of write_file, and said why: not there"),
+        (lambda c: c.reject(), "allow", [], "did not allow this call of write_file"),
+        (lambda c: c.approve(), "deny", [], "does not let the tool write_file run"),
+        (lambda c: c.edit({"file_path": "/work/b.txt", "content": "y"}), None, ["b.txt"], "the user changed the arguments"),
+    ],
+)  # fmt: skip
+def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left, told):
+    """Also where the rule of the tool was changed after the word; a refusal by either holds."""
     s = on_disk(tmp_path, WRITE, "I see")
     s.run("go")
-    list(s.resume(s.asked[0].reject("not there")))
-    told = s.snapshot.messages[-2]
-    assert told.status == "error" and "did not allow this call of write_file, and said why: not there" in told.text
-    assert not (tmp_path / "a.txt").exists() and s.text == "I see"
-
-
-def test_an_edit_runs_with_the_other_arguments(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    list(s.resume(s.asked[0].edit({"file_path": "/work/b.txt", "content": "y"})))
-    assert [p.name for p in tmp_path.iterdir()] == ["b.txt"]
-    assert "the user changed the arguments" in s.snapshot.messages[-2].text
+    given = word(s.asked[0])
+    if then:
+        s.approvals.rule("write_file", then)
+    list(s.resume(given))
+    result = s.snapshot.messages[-2]
+    assert told in result.text and (result.status == "error") == (not left)
+    assert [p.name for p in tmp_path.iterdir()] == left and s.text == "I see"
 
 
 def test_read_only_refuses_every_write_also_one_that_was_allowed():
@@ -92,33 +76,11 @@ def test_read_only_refuses_every_write_also_one_that_was_allowed():
         ran.append(1)
         return ""
 
-    answers = [
-        call("write_file", file_path="/a", content="x"),
-        call("boom", "c2"),
-        call("note", "c3", text="x"),
-        "done",
-    ]
-    s = Session(model=Scripted(answers=answers), tools=[boom], approve={"*": "read-only", "boom": "allow"})
+    calls = [call("write_file", file_path="/a", content="x"), call("boom", "c2"), call("note", "c3", text="x")]
+    s = Session(model=Scripted(answers=[*calls, "done"]), tools=[boom], approve={"*": "read-only", "boom": "allow"})
     s.run("go")
     assert (ran, dict(s.files), s.asked) == ([], {}, ())
     assert [m.status for m in s.snapshot.messages if m.role == "tool"] == ["error"] * 3
-
-
-def test_denying_after_the_card_wins_over_the_word(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    s.approvals.rule("write_file", "deny")
-    list(s.resume(s.asked[0].approve()))
-    assert not (tmp_path / "a.txt").exists() and "does not let the tool write_file run" in s.snapshot.messages[-2].text
-
-
-def test_a_rejected_call_does_not_run_though_its_tool_is_allowed_meanwhile(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    word = s.asked[0].reject()
-    s.approvals.rule("write_file", "allow")
-    list(s.resume(word))
-    assert not (tmp_path / "a.txt").exists()
 
 
 def test_allowed_in_this_thread_and_in_no_other(tmp_path):
@@ -133,15 +95,11 @@ def test_allowed_in_this_thread_and_in_no_other(tmp_path):
 
 
 def test_a_word_on_each_of_two(tmp_path):
-    calls = [*WRITE.tool_calls, *call("write_file", "c2", file_path="/work/b.txt", content="y").tool_calls]
-    s = on_disk(tmp_path, AIMessage("", tool_calls=calls), "done")
+    s = on_disk(tmp_path, both(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
     s.run("go")
     one, two = s.asked
     assert list(s.resume(two.reject("no"))) == []
-    assert (
-        s.pending
-        == "write_file needs your approval: %agent panel approvals shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all"
-    )
+    assert s.pending.endswith("shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all")
     with pytest.raises(DeepnbError, match="needs your approval for write_file"):
         list(s.resume())
     list(s.resume(one.approve()))
@@ -158,9 +116,7 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
         s.run("next")
     s.new("side")
     assert s.run("hello").text == "elsewhere"
-    with pytest.raises(
-        DeepnbError, match=r"session.switch\('main'\), then session.asked\[0\].args shows it, then session.resume"
-    ):
+    with pytest.raises(DeepnbError, match=r"session.switch\('main'\), then session.asked\[0\].args shows it, then"):
         s.run("next", thread="main")
     s.switch("main")
     assert s.asked == asked
@@ -189,21 +145,10 @@ def test_forgetting_and_compacting_do_not_drop_what_waits(tmp_path):
     assert (tmp_path / "a.txt").exists() and "a secret" not in s.files.get("/AGENTS.md", "")
 
 
-def test_what_waits_is_read_back_from_the_checkpoints(tmp_path):
-    saver = InMemorySaver()
-    s = on_disk(tmp_path, WRITE, "done", checkpointer=saver)
-    s.run("go")
-    asked = s.asked
-    s._workspace.thread.asked = ()
-    s._workspace.state.read_checkpoint(s._workspace.thread)
-    assert s.asked == asked
-    list(s.resume(s.asked[0].approve()))
-    assert (tmp_path / "a.txt").exists()
-
-
 def nested(tmp_path, *answers):
-    tasks = [{"name": "task", "args": {"description": "d", "subagent_type": "general-purpose"}, "id": i} for i in "ab"]
-    return on_disk(tmp_path, AIMessage("", tool_calls=tasks), *answers)
+    return on_disk(
+        tmp_path, both(*(call("task", i, description="d", subagent_type="general-purpose") for i in "ab")), *answers
+    )
 
 
 def test_subagents_ask_under_their_name_and_go_on_where_they_were(tmp_path):
@@ -241,27 +186,11 @@ def test_credentials_stay_out_of_the_card_and_the_call_runs_as_it_was_made(tmp_p
     assert len(s.memory.pending()) == 1, "an ordinary file that would hold one is asked about"
 
 
-def test_tools_of_the_users_ask_unless_they_are_marked():
-    @deepnb.reads
-    def look() -> str:
-        """Look."""
-        return "seen"
-
-    def boom() -> str:
-        """Go off."""
-        return "boom"
-
-    s = Session(model=Scripted(answers=[call("look"), call("boom", "c2"), "done"]), tools=[look, boom])
-    s.run("go")
-    assert [c.name for c in s.asked] == ["boom"]
-    assert (s.approvals.words("look"), s.approvals.words("boom")) == ("allow", "ask")
-    assert s.approvals.words("write_file") == "allow; ask where it can't be undone"
-
-
 SKILL = "---\nname: tidy\ndescription: Tidies.\nallowed-tools: Write Edit Read\n---\n\nTidy.\n"
 
 
-def test_what_a_skill_asks_for_is_asked_once_for_all_of_it(tmp_path):
+@every_row("taken", [True, False])
+def test_what_a_skill_asks_for_is_asked_once_for_all_of_it(tmp_path, taken):
     read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
     edit = call("edit_file", "e", file_path="/work/a.txt", old_string="x", new_string="y")
     s = on_disk(tmp_path, read, WRITE, edit, "done", call("write_file", "w2", file_path="/work/b", content="b"), "two")
@@ -270,28 +199,12 @@ def test_what_a_skill_asks_for_is_asked_once_for_all_of_it(tmp_path):
     assert [c.name for c in s.asked] == ["write_file"], "nothing is approved before the question"
     offer = s.approvals.offer("main")
     assert offer == {"write_file": ("tidy",), "edit_file": ("tidy",), "read_file": ("tidy",)}
-    list(s.resume(s.asked[0].approve(also=offer)))
+    list(s.resume(s.asked[0].approve(also=offer if taken else ())))
+    if not taken:
+        assert [c.name for c in s.asked] == ["edit_file"] and s.approvals.offer("main") == {}
+        return
     assert (s.asked, s.text, (tmp_path / "a.txt").read_text()) == ((), "done", "y\n")
     assert s.run("more").asked == ()
-
-
-def test_a_question_about_a_skill_is_not_asked_again(tmp_path):
-    read = call("read_file", "r", file_path="/skills/tidy/SKILL.md")
-    s = on_disk(tmp_path, read, WRITE, call("write_file", "w2", file_path="/work/b", content="b"), "done")
-    s.files["/skills/tidy/SKILL.md"] = SKILL
-    s.run("tidy up")
-    assert s.approvals.offer("main")
-    assert s.approvals.decide([s.asked[0].approve()])
-    list(s.resume())
-    assert [c.name for c in s.asked] == ["write_file"] and s.approvals.offer("main") == {}
-
-
-def test_the_transcript_says_what_was_decided(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    list(s.resume(s.asked[0].reject("not there")))
-    table = s.transcript()
-    assert table[table["type"] == "approval"].shape[0] == 1
 
 
 EDIT = call("edit_file", file_path="/work/a.txt", old_string="one", new_string="two")
@@ -341,16 +254,12 @@ def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, m
     now = sorted(p.name for p in tmp_path.rglob("*"))
     list(s.resume(s.asked[0].approve()))
     assert s.text == "done" and not s.asked
-    assert made is EDIT or (sorted(p.name for p in tmp_path.rglob("*")), file.read_text() if file.exists() else "") != (
-        now, written,
-    )  # fmt: skip
+    left = (sorted(p.name for p in tmp_path.rglob("*")), file.read_text() if file.exists() else "")
+    assert made is EDIT or left != (now, written)
 
 
 def test_of_several_cards_only_the_one_whose_file_changed_asks_again(tmp_path):
-    both = AIMessage("", tool_calls=[
-        *WRITE.tool_calls, *call("write_file", "c2", file_path="/work/b.txt", content="y").tool_calls,
-    ])  # fmt: skip
-    s = on_disk(tmp_path, both, "done")
+    s = on_disk(tmp_path, both(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
     s.run("go")
     (tmp_path / "b.txt").write_text("mine")
     list(s.resume([s.asked[0].approve(remember=True)]))  # the other one by the same word
@@ -370,11 +279,15 @@ def test_the_newest_word_counts_also_where_the_file_is_again_as_it_was(tmp_path)
     assert not list(tmp_path.iterdir()) and s.text == "done"
 
 
-def test_memory_on_a_disk_that_asks_holds_for_its_text_too(tmp_path):
+@every_row("approve", ["outside", "writes"])
+def test_memory_on_a_disk_does_not_ask_and_where_it_does_an_approval_holds_for_its_text_too(tmp_path, approve):
     answers = [call("write_file", file_path="/AGENTS.md", content="- tea\n"), "done"]
-    s = Session(model=Scripted(answers=answers), approve="writes")
+    s = Session(model=Scripted(answers=answers), approve=approve)
     s.memory.keep(str(tmp_path))
-    s.run("go")
+    assert bool(s.run("go").asked) == (approve == "writes")
+    if approve == "outside":
+        assert (tmp_path / "AGENTS.md").read_text() == "- tea\n" and s.memory.log()["id"].tolist()
+        return
     (tmp_path / "AGENTS.md").write_text("- coffee\n")
     list(s.resume(s.asked[0].approve()))
     assert s.asked and (tmp_path / "AGENTS.md").read_text() == "- coffee\n"
@@ -391,23 +304,21 @@ def test_a_subagents_call_asks_again_under_its_name(tmp_path):
     assert (tmp_path / "b.txt").read_text() == "y" and s.text == "all"
 
 
-def test_a_session_that_goes_on_elsewhere_asks_again_too(tmp_path):
+@every_row("changed", ["mine", None])
+def test_a_session_that_goes_on_elsewhere_asks_again_too(tmp_path, changed):
     place, files = tmp_path / "k.db", tmp_path / "files"
     files.mkdir()
-    for changed in ("mine", None):
-        s = on_disk(files, WRITE, "done", persist=str(place))
+    with on_disk(files, WRITE, "done", persist=str(place)) as s:
         s.run("go")
-        s.close()
-        if changed:
-            (files / "a.txt").write_text(changed)
-        s = on_disk(files, "done", persist=str(place))
+    if changed:
+        (files / "a.txt").write_text(changed)
+    with on_disk(files, "done", persist=str(place)) as s:
         list(s.resume(s.asked[0].approve()))
-        assert bool(s.asked) == bool(changed), changed
+        assert bool(s.asked) == bool(changed)
         if changed:
             assert (files / "a.txt").read_text() == changed
             list(s.resume(s.asked[0].approve()))
         assert (files / "a.txt").read_text() == "x\n" and s.text == "done"
-        s.close()
 
 
 def test_an_edit_that_turns_to_a_file_that_no_card_showed_asks_about_that(tmp_path):
@@ -470,11 +381,8 @@ def test_a_word_that_is_masked_can_be_approved_and_an_allowance_skips_what_can_n
         """Run."""
         return cmd
 
-    secret = AIMessage("", tool_calls=[
-        *call("sh", "c1", cmd="login --api-key sk-proj-" + "A1b2C3d4E5f6G7h8" * 3).tool_calls,
-        *call("sh", "c2", cmd=KEY).tool_calls,
-    ])  # fmt: skip
-    s = Session(model=Scripted(answers=[secret, "ok"]), tools=[sh])
+    word = call("sh", "c1", cmd="login --api-key sk-proj-" + "A1b2C3d4E5f6G7h8" * 3)
+    s = Session(model=Scripted(answers=[both(word, call("sh", "c2", cmd=KEY)), "ok"]), tools=[sh])
     s.run("go")
     list(s.resume([s.asked[0].approve(remember=True), s.asked[1].reject("no")]))
     assert s.text == "ok"
@@ -504,17 +412,18 @@ def test_a_long_argument_can_be_read_whole_before_it_is_approved(tmp_path, args)
     assert cut == ("more lines: %agent panel approvals shows all of them" in short.text())
 
 
-def test_what_is_allowed_in_a_thread_ends_with_the_function(tmp_path):
+def sends(what: str, ran: list[str]) -> Callable[[str], str]:
+    def send(to: str) -> str:
+        """Send."""
+        ran.append(what)
+        return to
+
+    return send
+
+
+def test_what_is_allowed_in_a_thread_ends_with_the_function():
     """Another function of the same name asks, in each way that one gets there; the same one made again does not."""
     ran: list[str] = []
-
-    def function(what: str) -> Callable[[str], str]:
-        def send(to: str) -> str:
-            """Send."""
-            ran.append(what)
-            return to
-
-        return send
 
     def go(s: Session) -> bool:
         s.configure(model=Scripted(answers=[call("send", to="x"), "ok"]))
@@ -523,22 +432,37 @@ def test_what_is_allowed_in_a_thread_ends_with_the_function(tmp_path):
             list(s.resume(one.reject()))
         return asked
 
-    s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[function("a")])
+    s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[sends("a", ran)])
     s.run("go")
     list(s.resume(s.asked[0].approve(remember=True)))
-    s.tools.add(function("a"))
+    s.tools.add(sends("a", ran))
     assert not go(s) and s.approvals.policy.granted == {"send"}
     changes: list[Callable[[], object]] = [
-        lambda: s.tools.add(function("b")),
-        lambda: s.configure(tools=[function("c")]),
-        lambda: s.tools.add(StructuredTool.from_function(function("a"))),
-        lambda: (s.tools.remove("send"), s.tools.add(function("d"))),
+        lambda: s.tools.add(sends("b", ran)),
+        lambda: s.configure(tools=[sends("c", ran)]),
+        lambda: s.tools.add(StructuredTool.from_function(sends("a", ran))),
+        lambda: (s.tools.remove("send"), s.tools.add(sends("d", ran))),
     ]
     for n, change in enumerate(changes):
         change()
         assert go(s) and s.approvals.policy.granted == set(), n
-        s.tools.add(function("a"))
+        s.tools.add(sends("a", ran))
         assert not go(s), "what was allowed is there again"
     s.approvals.rule("send", "ask")
     s.approvals.rule("send", "allow")
     assert set(ran) == {"a"}
+
+
+def test_what_is_always_allowed_ends_with_the_function_too():
+    ran: list[str] = []
+    changes: list[tuple[Callable[[Session], object], bool]] = [
+        (lambda s: s.tools.add(sends("a", ran)), False),
+        (lambda s: s.tools.add(sends("b", ran)), True),
+        (lambda s: s.configure(tools=[sends("b", ran)]), True),
+        (lambda s: (s.tools.remove("send"), s.tools.add(sends("a", ran))), True),
+    ]
+    for change, asks in changes:
+        s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[sends("a", ran)])
+        s.configure(approve={"send": "allow"})
+        change(s)
+        assert bool(s.run("go").asked) == asks

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,9 +28,8 @@ POLICIES = st.builds(
 @given(POLICIES, NAMES, EFFECTS)
 def test_laws(policy, name, effect):
     rule = decide(policy, name, effect)
-    if policy.rules.get(name) == "deny":
-        assert rule == "deny"
-    if policy.mode == "read-only" and effect != "reads":
+    forbidden = policy.mode == "read-only" and effect != "reads"
+    if policy.rules.get(name) == "deny" or forbidden:
         assert rule == "deny", "read-only stands above what was allowed"
     if rule == "allow" and effect == "outside":
         named = policy.rules.get(name) == "allow" or name in policy.granted
@@ -93,25 +94,25 @@ def test_a_digest_is_of_the_arguments_whatever_their_order(a, b):
 
 
 def test_effects():
-    inside = Effects(lambda path: not path.startswith("/work"), {"mine": "outside", "look": "reads"}, frozenset({"g"}))
-    assert inside.of("write_file", {"file_path": "/a"}) == "undoable"
-    assert inside.of("write_file", {"file_path": "/work/a"}) == "outside"
-    assert inside.of("write_file", {"file_path": ["/a"]}) == "outside"
-    assert inside.of("delete", {"file_path": "/work"}) == "outside"
-    assert inside.of("execute", {"command": "ls"}) == "outside"
-    assert inside.of("nobody knows", {}) == "outside"
-    assert [inside.of(name, {}) for name in ("read_file", "note", "mine", "look")] == [
-        "reads", "undoable", "outside", "reads"
-    ]  # fmt: skip
-    assert inside.of("task", {"subagent_type": "general-purpose"}) == "reads"
-    assert inside.of("task", {"subagent_type": "g"}) == "outside", (
-        "the calls of a graph of the user's can't be asked about"
-    )
-
-
-def test_a_tool_of_the_users_called_like_one_of_deepnbs_is_the_users():
-    own = Effects(lambda path: True, {"read_file": "outside", "write_file": "outside"})
-    assert own.of("read_file", {}) == own.of("write_file", {"file_path": "/a"}) == "outside"
+    theirs: Any = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
+    effects = Effects(lambda path: not path.startswith("/work"), theirs, frozenset({"g"}))
+    found: list[tuple[str, Any, str]] = [
+        ("write_file", {"file_path": "/a"}, "undoable"),
+        ("write_file", {"file_path": "/work/a"}, "outside"),
+        ("write_file", {"file_path": ["/a"]}, "outside"),
+        ("delete", {"file_path": "/work"}, "outside"),
+        ("execute", {"command": "ls"}, "outside"),
+        ("nobody knows", {}, "outside"),
+        ("read_file", {}, "reads"),
+        ("note", {}, "undoable"),
+        ("mine", {}, "outside"),
+        ("look", {}, "reads"),
+        ("grep", {}, "outside"),  # a tool of the user's that is called like one of deepnb's
+        ("edit_file", {"file_path": "/a"}, "outside"),
+        ("task", {"subagent_type": "general-purpose"}, "reads"),
+        ("task", {"subagent_type": "g"}, "outside"),  # the calls of a graph of the user's can't be asked about
+    ]
+    assert [(name, args, effects.of(name, args)) for name, args, _ in found] == found
 
 
 def test_marking_a_tool():
@@ -143,7 +144,6 @@ CALL = PendingCall("c1", "write_file", {}, "d", "k", parameters={"path": "string
     ],
 )
 def test_an_edit_that_does_not_fit_is_refused(args, says):
-    with pytest.raises(DeepnbError) as error:
+    with pytest.raises(DeepnbError, match=says):
         CALL.edit(args)
-    assert says in str(error.value)
     assert CALL.edit({"path": "/a"}).args == {"path": "/a"}

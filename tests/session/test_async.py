@@ -12,42 +12,18 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import coroutines
 from deepnb.running.runner import Arrivals, AsyncTurnStream
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import call, session, unasked
 from tests.support.tables import every_row
 
 
-def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=[*answers]), **options)
-
-
-def test_a_turn_is_awaited():
-    s = session("one two three", "four")
+def test_a_turn_is_awaited_and_so_is_its_failure():
+    s = session("one two three", ValueError("no such thing"), "four")
     turn = asyncio.run(s.arun("p"))
     assert turn is s.turns[-1] and turn.text == s.text == "one two three"
-    assert s.run("q").number == 2
-
-
-def test_events_come_while_others_work():
-    s = session("some words to say")
-
-    async def talk() -> tuple[list[Any], Any, int]:
-        ticks = 0
-
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                ticks += 1
-                await asyncio.sleep(0)
-
-        other = asyncio.create_task(tick())
-        stream = s.astream("p")
-        events = [event async for event in stream]
-        other.cancel()
-        return events, stream.turn, ticks
-
-    events, turn, ticks = asyncio.run(talk())
-    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "some words to say"
-    assert turn is s.turns[0] and ticks > 0
+    with pytest.raises(Exception, match="no such thing"):
+        asyncio.run(s.arun("p"))
+    assert s.turns[-1].error and s.workspace.current.is_idle
+    assert s.run("q").number == 3
 
 
 def test_the_events_are_those_of_a_synchronous_run():
@@ -79,14 +55,18 @@ def test_three_at_once_on_three_sessions():
     assert [[e.result for e in t.events if isinstance(e, ToolEnded)] for t in turns] == [["met"]] * 3
 
 
-def test_a_cancelled_turn_keeps_what_was_reached():
-    entered = threading.Event()
+@every_row("how", ["cancelled", "closed"])
+def test_a_turn_that_is_cut_in_a_coroutine_cancels_it_and_keeps_what_was_reached(how: str):
+    entered, left = threading.Event(), threading.Event()
 
     @tool
     async def wait() -> str:
         """Wait for ever."""
         entered.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
         return "never"
 
     s = session(call("wait"), "after", **unasked(wait))
@@ -98,8 +78,15 @@ def test_a_cancelled_turn_keeps_what_was_reached():
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    asyncio.run(cancelled())
-    assert s.turns[-1].interrupted == "interrupted in the tool wait"
+    if how == "cancelled":
+        asyncio.run(cancelled())
+    else:
+        stream = s.stream("p")
+        while not isinstance(next(stream), ToolStarted):
+            pass
+        assert entered.wait(20)
+        stream.close()
+    assert left.wait(20) and s.turns[-1].interrupted == "interrupted in the tool wait"
     assert s.pending is not None and s.workspace.current.is_idle
     assert [type(e) for e in s.resume("skip")][-1] and s.text == "after"
 
@@ -137,17 +124,6 @@ def test_a_stream_that_is_closed_or_dropped_stops():
 
         asyncio.run(first())
         assert s.workspace.current.is_idle and s.turns[-1].interrupted, leave
-
-
-def test_a_mistake_is_raised_where_it_is_awaited():
-    s = session(ValueError("no such thing"))
-
-    async def run() -> None:
-        with pytest.raises(Exception, match="no such thing"):
-            await s.arun("p")
-
-    asyncio.run(run())
-    assert s.turns[-1].error and s.workspace.current.is_idle
 
 
 def test_a_decision_is_resumed():
@@ -222,14 +198,9 @@ def test_two_coroutines_run_on_one_loop_at_once():
 
 def test_a_subagents_coroutine_is_a_tool_too():
     agent = {"name": "adder", "description": "Adds.", "system_prompt": "Add.", "tools": [slow_sum]}
-    s = session(
-        call("task", description="add", subagent_type="adder"),
-        call("slow_sum", id="n1", a=2, b=3),
-        "five",
-        "done",
-        subagents=[agent],
-        approve={"slow_sum": "allow"},
-    )
+    task = call("task", description="add", subagent_type="adder")
+    inner = call("slow_sum", id="n1", a=2, b=3)
+    s = session(task, inner, "five", "done", subagents=[agent], approve={"slow_sum": "allow"})
     results = [e.result for e in s.run("p").events if isinstance(e, ToolEnded)]
     assert results[0] == "5 on deepnb-loop"
 
@@ -245,55 +216,12 @@ def test_what_a_coroutine_raises_is_what_a_function_would():
     assert ended.result == "no" and ended.status == "error"
 
 
-def test_an_interrupted_coroutine_is_cancelled():
-    entered, left = threading.Event(), threading.Event()
-
-    async def wait() -> str:
-        """Wait for ever."""
-        entered.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            left.set()
-        return "never"
-
-    s = session(call("wait"), "after", tools=[wait], approve={"wait": "allow"})
-    stream = s.stream("p")
-    while not isinstance(next(stream), ToolStarted):
-        pass
-    assert entered.wait(20)
-    stream.close()
-    assert left.wait(20) and s.turns[-1].interrupted == "interrupted in the tool wait"
-
-
-def test_no_loop_is_begun_and_no_layer_added_without_such_a_tool():
-    def names(s: Session) -> set[str]:
-        return {layer.name for layer in s.stack().layers}
-
-    plain = session("ok", tools=[_plain])
-    assert "AsyncToolsMiddleware" not in names(plain)
-    assert "AsyncToolsMiddleware" in names(session("ok", tools=[slow_sum]))
-
-
-def _plain() -> str:
-    """Nothing."""
-    return ""
-
-
-@every_row("stop", [SystemExit, KeyboardInterrupt])
-def test_a_coroutine_that_stops_the_run_leaves_the_loop_running(stop: type[BaseException]):
+@every_row("stop", [SystemExit(), KeyboardInterrupt(), TimeoutError("its own")])
+def test_what_a_coroutine_stops_by_is_raised_and_leaves_the_loop_running(stop: BaseException):
     async def leave() -> None:
+        await asyncio.sleep(0.2)
         raise stop
 
-    with pytest.raises(stop):
+    with pytest.raises(type(stop)):
         coroutines.run(leave())
     assert coroutines.run(asyncio.sleep(0, "still there")) == "still there"
-
-
-def test_a_timeout_of_the_coroutines_own_is_raised():
-    async def late() -> None:
-        await asyncio.sleep(0.2)
-        raise TimeoutError("its own")
-
-    with pytest.raises(TimeoutError, match="its own"):
-        coroutines.run(late())

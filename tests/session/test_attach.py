@@ -6,11 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deepagents import create_deep_agent
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import interrupt
 
 import deepnb
+from deepnb.middleware import CompactionMiddleware, MemoryMiddleware
+from deepnb.models import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
-from tests.support.graphs import ANSWER, GRAPHS, QUESTION, Kind
+from tests.support.graphs import ANSWER, GRAPHS, QUESTION, lookup, model
+from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 from tests.support.wings import wing
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
@@ -25,8 +36,7 @@ def session(name: str, folder: Path, **options: Any) -> deepnb.Session:
 
 def finished(s: deepnb.Session, prompt: str = "What is the answer?", **how: Any) -> Turn:
     """A turn to its end, the question of the graph that asks one answered."""
-    turn = s.run(prompt, **how)
-    return answered(s, turn)
+    return answered(s, s.run(prompt, **how))
 
 
 def answered(s: deepnb.Session, turn: Turn) -> Turn:
@@ -38,40 +48,26 @@ def answered(s: deepnb.Session, turn: Turn) -> Turn:
 
 
 @EVERY
-def test_a_turn_streams_its_answer_and_its_tool_calls(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
+def test_a_turn_is_streamed_counted_and_exported(name: str, tmp_path: Path) -> None:
+    s, kind = session(name, tmp_path), GRAPHS[name]
     turn = finished(s)
     assert (turn.number, turn.text, turn.error, turn.interrupted) == (1, ANSWER, None, None)
     started = [e for e in turn.events if isinstance(e, ToolStarted)]
     ended = [e for e in turn.events if isinstance(e, ToolEnded)]
-    assert [(e.name, e.args) for e in started] == [(GRAPHS[name].tool, {"key": "answer"})]
+    assert [(e.name, e.args) for e in started] == [(kind.tool, {"key": "answer"})]
     assert [(e.result, e.status) for e in ended] == [("answer is 42", "ok")]
-    assert finished(s, "And then?").text == "As before."
-    assert [m.role for m in s.snapshot.messages if not m.text.startswith("The hall")] == [
-        *("user", "assistant", "tool", "assistant", "user", "assistant")
-    ]
-
-
-@EVERY
-def test_the_pieces_of_an_answer_come_one_by_one(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    turn = s.run("What is the answer?")
-    events = s.resume([c.answer({"hall": 4}) for c in turn.asked]) if turn.asked else s.stream("Again")
-    pieces = [e.text for e in events if isinstance(e, TextDelta)]
-    assert len(pieces) > 1
-    assert "".join(pieces).endswith(ANSWER if turn.asked else "As before.")
-
-
-@EVERY
-def test_the_request_and_its_budget_are_counted_against_the_window_of_its_model(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    finished(s)
     budget, shown = s.budget(), s.xray()
     assert budget is not None and budget.rule.window == 100_000 and budget.total > 0
-    assert any(piece.label == GRAPHS[name].tool for piece in shown.request)
+    assert budget.rule.compacts is ("history" in kind.has)
+    assert any(piece.label == kind.tool for piece in shown.request) and shown.call.number == 2
     assert any(piece.text == "What is the answer?" for piece in shown.request)
-    assert shown.call.number == 2
-    assert budget.rule.compacts is ("history" in GRAPHS[name].has)
+    assert ANSWER in s.export(tmp_path / "a.html").read_text(encoding="utf-8")
+    events = [*s.stream("And then?")]
+    events += s.resume([call.answer({"hall": 4}) for call in s.asked]) if s.asked else []
+    pieces = [e.text for e in events if isinstance(e, TextDelta)]
+    assert len(pieces) > 1 and "".join(pieces).endswith("As before.")
+    roles = [m.role for m in s.snapshot.messages if not m.text.startswith("The hall")]
+    assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant"]
 
 
 @EVERY
@@ -83,7 +79,7 @@ def test_rewind_fork_and_undo_take_the_whole_state(name: str, tmp_path: Path) ->
     s.rewind(1)
     assert _values(s) == first
     s.undo()
-    assert len(s.turns) == 2 and len(_messages(s)) > len(first)
+    assert len(s.turns) == 2 and len(s.snapshot.messages) > len(first)
     s.fork("b", at=1)
     assert _values(s) == first and s.pending is None
     assert finished(s, "Go on").text == "As before."
@@ -97,12 +93,7 @@ def test_rewind_fork_and_undo_take_the_whole_state(name: str, tmp_path: Path) ->
 
 
 def _values(s: deepnb.Session) -> dict[str, Any]:
-    values = dict(s.graph.get_state(s.config).values)
-    return {name: value for name, value in values.items() if value}
-
-
-def _messages(s: deepnb.Session) -> Any:
-    return s.snapshot.messages
+    return {name: value for name, value in s.graph.get_state(s.config).values.items() if value}
 
 
 @EVERY
@@ -111,42 +102,34 @@ def test_what_it_has_and_what_it_lacks_is_known_from_the_start(name: str, tmp_pa
     assert {one for one in SOME if s.features.has(one)} == kind.has
     assert all(not s.features.has(one) for one in OURS)
     assert all(one.what and (one.has or one.do) for one in s.features)
+    agents = {"deepagents": ["general-purpose"], "deepagents on disk": ["critic", "general-purpose"]}.get(name, [])
+    assert sorted(one.agent.name for one in s.subagents.list_subagents()) == agents
 
 
 @EVERY
-def test_memory_is_the_files_of_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
-    s, has = session(name, tmp_path), "memory" in GRAPHS[name].has
-    if not has:
-        with pytest.raises(deepnb.DeepnbError, match=r"MemoryMiddleware|FilesystemMiddleware"):
-            s.memory.add("Be brief.")
+def test_memory_and_skills_are_the_files_of_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
+    s, has = session(name, tmp_path), GRAPHS[name].has
+    for what, write in (
+        ("memory", lambda: s.memory.add("Be brief.")),
+        ("skills", lambda: s.skills.new("tidy", "Tidies up.")),
+    ):
+        if what in has:
+            write()
+        else:
+            with pytest.raises(deepnb.DeepnbError, match=r"(Memory|Skills|Filesystem)Middleware"):
+                write()
+    finished(s)
+    sent = [piece.text for piece in s.xray().request]
+    assert any("Be brief." in text for text in sent) is ("memory" in has)
+    assert any("Tidies up." in text for text in sent) is ("skills" in has)
+    if "memory" not in has:
         assert "AGENTS" not in "".join(s.files)
         return
-    s.memory.add("Be brief.")
-    finished(s)
-    assert any("Be brief." in piece.text for piece in s.xray().request)
     assert s.snapshot.memory == {"/AGENTS.md": "- Be brief.\n"}
-    assert list(s.memory.log()["path"]) == ["/AGENTS.md"]
+    assert "/AGENTS.md" in list(s.memory.log()["path"])
     assert not [path for path in s.files if ".deepnb" in path] and not (tmp_path / ".deepnb").exists()
     with pytest.raises(deepnb.DeepnbError, match=r"does not read it: its memory is /AGENTS.md"):
         s.memory.add("Be kind.", "/SOUL.md")
-
-
-@EVERY
-def test_skills_are_in_its_prompt_or_one_line(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    if "skills" not in GRAPHS[name].has:
-        with pytest.raises(deepnb.DeepnbError, match=r"SkillsMiddleware|FilesystemMiddleware"):
-            s.skills.new("tidy", "Tidies up a room.")
-        return
-    s.skills.new("tidy", "Tidies up a room.")
-    finished(s)
-    assert any("Tidies up a room." in piece.text for piece in s.xray().request)
-
-
-@EVERY
-def test_subagents_are_its_own(name: str, tmp_path: Path) -> None:
-    names = {"deepagents": ["general-purpose"], "deepagents on disk": ["general-purpose", "critic"]}.get(name, [])
-    assert sorted(one.agent.name for one in session(name, tmp_path).subagents.list_subagents()) == sorted(names)
 
 
 @EVERY
@@ -186,13 +169,6 @@ def test_a_turn_in_the_background_lands_in_a_thread_of_its_own(name: str, tmp_pa
     assert answered(s, turn).text == "As before."
     s.switch("main")
     assert len(s.turns) == 1
-
-
-@EVERY
-def test_a_thread_is_exported(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    finished(s)
-    assert ANSWER in s.export(tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 @EVERY
@@ -245,26 +221,24 @@ def test_it_is_kept_in_a_file_or_by_its_own_checkpointer(name: str, tmp_path: Pa
     assert len(again.snapshot.messages) >= 4
 
 
-def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_path: Path) -> None:
-    for name, kept in (("deepagents", ""), ("deepagents on disk", "- Be brief.")):
-        s = session(name, tmp_path)
-        s.memory.add("Be brief.")
-        finished(s)
-        s.fork("a")
-        assert s.memory.text().rstrip().endswith("- Be brief.")
-        s.new("b")
-        assert len(s.memory.log_entries()) == bool(kept), "a thread with other files is no change by anybody"
-        assert s.memory.text().rstrip().endswith(kept) and bool(s.memory.text()) is bool(kept)
-        finished(s)
-        s.fork("c")
-        s.memory.add("Be kind.")
-        s.switch("b")
-        assert ("Be kind." in s.memory.text()) is bool(kept)
-        s.switch("main")
-        assert {entry.origin for entry in s.memory.log_entries()} == {"user"}, (
-            "a thread that has other files is no change by anybody"
-        )
-    assert (tmp_path / "AGENTS.md").read_text() == "- Be brief.\n- Be kind.\n"
+@every_row(("name", "on_disk"), [("deepagents", False), ("deepagents on disk", True)])
+def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_path: Path, name: str, on_disk: bool):
+    s = session(name, tmp_path)
+    s.memory.add("Be brief.")
+    finished(s)
+    s.fork("a")
+    assert s.memory.text().rstrip().endswith("- Be brief.")
+    s.new("b")
+    assert len(s.memory.log_entries()) == on_disk, "a thread with other files is no change by anybody"
+    assert ("- Be brief." in s.memory.text()) is on_disk
+    finished(s)
+    s.fork("c")
+    s.memory.add("Be kind.")
+    s.switch("b")
+    assert ("Be kind." in s.memory.text()) is on_disk
+    s.switch("main")
+    assert {entry.origin for entry in s.memory.log_entries()} == {"user"}
+    assert not on_disk or (tmp_path / "AGENTS.md").read_text() == "- Be brief.\n- Be kind.\n"
 
 
 def test_what_is_forgotten_leaves_the_file_and_the_next_turn_runs(tmp_path: Path) -> None:
@@ -273,19 +247,13 @@ def test_what_is_forgotten_leaves_the_file_and_the_next_turn_runs(tmp_path: Path
     s.memory.add("Be kind.")
     finished(s)
     s.memory.forget("Be brief.")
-    assert "brief" not in s.memory.text()
-    assert finished(s, "And then?").text == "As before."
-    (memory,) = (piece.text for piece in s.xray().request if "Be kind." in piece.text)
-    assert "brief" not in memory
+    assert "brief" not in s.memory.text() and finished(s, "And then?").text == "As before."
+    assert ["brief" in piece.text for piece in s.xray().request if "Be kind." in piece.text] == [False]
 
 
 def test_what_its_tools_write_to_memory_is_in_the_journal(tmp_path: Path) -> None:
-    from deepagents import create_deep_agent
-
-    from tests.support.scripted import Scripted, call
-
-    model = Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- Be kind.\n"), "Noted."])
-    s = deepnb.Session(graph=create_deep_agent(model=model, memory=["/AGENTS.md"]))
+    noted = Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- Be kind.\n"), "Noted."])
+    s = deepnb.Session(graph=create_deep_agent(model=noted, memory=["/AGENTS.md"]))
     s.run("Be kind")
     (entry,) = s.memory.log_entries()
     assert entry.path == "/AGENTS.md" and "+- Be kind." in entry.diff
@@ -309,13 +277,8 @@ def test_a_question_is_answered_with_json(tmp_path: Path) -> None:
     assert s.text == ANSWER and s.pending is None
 
 
-def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(tmp_path: Path) -> None:
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import HumanInTheLoopMiddleware
-    from langchain_core.messages import AIMessage
-
-    from tests.support.scripted import Scripted
-
+@every_row("mode", ["batched", "per_call"])
+def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(mode: Any) -> None:
     sent: list[str] = []
 
     def send(to: str) -> str:
@@ -323,46 +286,34 @@ def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(t
         sent.append(to)
         return f"sent to {to}"
 
-    calls = [{"name": "send", "args": {"to": who}, "id": who} for who in ("Ada", "Bob", "Cyd")]
-    for mode in ("batched", "per_call"):
-        sent.clear()
-        asks = HumanInTheLoopMiddleware({"send": True}, interrupt_mode=mode)  # type: ignore[arg-type]
-        graph = create_agent(Scripted(answers=[AIMessage("", tool_calls=calls), "Done."]), [send], middleware=[asks])
-        s = deepnb.Session(graph=graph)
-        turn = s.run("Write to them")
-        assert [(c.id, c.name, c.args["to"]) for c in turn.asked] == [("Ada", "send", "Ada"), ("Bob", "send", "Bob"), ("Cyd", "send", "Cyd")]  # fmt: skip
-        ada, bob, cyd = turn.asked
-        with pytest.raises(deepnb.DeepnbError, match="decided by the graph, call by call"):
-            ada.approve(remember=True)
-        assert list(s.resume(ada.approve())) == []  # two are not decided yet
-        list(s.resume([bob.edit({"to": "Bea"}), cyd.reject("too late")]))
-        assert (s.text, sorted(sent)) == ("Done.", ["Ada", "Bea"])
-        assert any("too late" in m.text for m in s.snapshot.messages if m.role == "tool")
+    people = ("Ada", "Bob", "Cyd")
+    calls = AIMessage("", tool_calls=[{"name": "send", "args": {"to": who}, "id": who} for who in people])
+    asks = HumanInTheLoopMiddleware({"send": True}, interrupt_mode=mode)
+    s = deepnb.Session(graph=create_agent(Scripted(answers=[calls, "Done."]), [send], middleware=[asks]))
+    turn = s.run("Write to them")
+    assert [(c.id, c.name, c.args["to"]) for c in turn.asked] == [(who, "send", who) for who in people]
+    ada, bob, cyd = turn.asked
+    with pytest.raises(deepnb.DeepnbError, match="decided by the graph, call by call"):
+        ada.approve(remember=True)
+    assert list(s.resume(ada.approve())) == []  # two are not decided yet
+    list(s.resume([bob.edit({"to": "Bea"}), cyd.reject("too late")]))
+    assert (s.text, sorted(sent)) == ("Done.", ["Ada", "Bea"])
+    assert any("too late" in m.text for m in s.snapshot.messages if m.role == "tool")
 
 
-def test_only_what_the_middleware_allows_can_be_decided(tmp_path: Path) -> None:
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import HumanInTheLoopMiddleware
-
-    from tests.support.graphs import lookup, model
-
-    for mode in ("batched", "per_call"):
-        asks = HumanInTheLoopMiddleware(
-            {"lookup": {"allowed_decisions": ["approve", "reject"]}},
-            interrupt_mode=mode,  # type: ignore[arg-type]
-        )
-        s = deepnb.Session(graph=create_agent(model(), [lookup], middleware=[asks]))
-        (asked,) = s.run("What?").asked
-        with pytest.raises(deepnb.DeepnbError, match="does not let you edit calls of lookup"):
-            asked.edit({"key": "x"})
-        list(s.resume(asked.approve()))
-        assert s.text == ANSWER
+@every_row("mode", ["batched", "per_call"])
+def test_only_what_the_middleware_allows_can_be_decided(mode: Any) -> None:
+    allowed: Any = {"lookup": {"allowed_decisions": ["approve", "reject"]}}
+    asks = HumanInTheLoopMiddleware(allowed, interrupt_mode=mode)
+    s = deepnb.Session(graph=create_agent(model(), [lookup], middleware=[asks]))
+    (asked,) = s.run("What?").asked
+    with pytest.raises(deepnb.DeepnbError, match="does not let you edit calls of lookup"):
+        asked.edit({"key": "x"})
+    list(s.resume(asked.approve()))
+    assert s.text == ANSWER
 
 
 def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
-    from langgraph.graph import END, START, MessagesState, StateGraph
-    from langgraph.types import interrupt
-
     def ask(state: MessagesState) -> dict[str, Any]:
         one, two = interrupt("sure?"), interrupt("sure?")
         return {"messages": [("ai", f"{one} and {two}")]}
@@ -377,20 +328,14 @@ def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
 
 
 def test_what_waits_is_there_in_the_next_session_on_its_checkpointer(tmp_path: Path) -> None:
-    from langchain.agents import create_agent
-    from langchain.agents.middleware import HumanInTheLoopMiddleware
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    from tests.support.graphs import lookup, model
-
     asks = HumanInTheLoopMiddleware({"lookup": True})
     graph = create_agent(model(), [lookup], middleware=[asks], checkpointer=InMemorySaver())
     deepnb.Session(graph=graph).run("What is the answer?")
-    for s in (deepnb.Session(graph=graph),):
-        (asked,) = s.asked
-        assert (asked.id, asked.name) == ("c1", "lookup") and s.turns[0].asked == s.asked
-        list(s.resume(asked.approve()))
-        assert s.text == ANSWER
+    s = deepnb.Session(graph=graph)
+    (asked,) = s.asked
+    assert (asked.id, asked.name) == ("c1", "lookup") and s.turns[0].asked == s.asked
+    list(s.resume(asked.approve()))
+    assert s.text == ANSWER
     file, question = tmp_path / "kept.db", GRAPHS["question"].make(tmp_path)
     with deepnb.Session(graph=question, persist=file) as first:
         first.run("What is the answer?")
@@ -400,20 +345,18 @@ def test_what_waits_is_there_in_the_next_session_on_its_checkpointer(tmp_path: P
     assert "The hall is 2." in [m.text for m in again.snapshot.messages] and again.text == ANSWER
 
 
-def test_a_thread_of_its_checkpointer_is_rewound_in_another_session(tmp_path: Path) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-
-    for name in ("another key", "async only", "deepagents"):
-        graph = GRAPHS[name].make(tmp_path).copy(update={"checkpointer": InMemorySaver()})
-        first = deepnb.Session(graph=graph, **GRAPHS[name].options)
-        finished(first)
-        there = _values(first)
-        finished(first, "And then?")
-        again = deepnb.Session(graph=graph, **GRAPHS[name].options)
-        assert [t.prompt for t in again.turns] == ["What is the answer?", "And then?"]
-        again.rewind(1)
-        assert _values(again) == there and len(again.turns) == 1
-        assert finished(again, "Go on").text == "As before."
+@every_row("name", ["another key", "async only", "deepagents"])
+def test_a_thread_of_its_checkpointer_is_rewound_in_another_session(tmp_path: Path, name: str) -> None:
+    graph = GRAPHS[name].make(tmp_path).copy(update={"checkpointer": InMemorySaver()})
+    first = deepnb.Session(graph=graph, **GRAPHS[name].options)
+    finished(first)
+    there = _values(first)
+    finished(first, "And then?")
+    again = deepnb.Session(graph=graph, **GRAPHS[name].options)
+    assert [t.prompt for t in again.turns] == ["What is the answer?", "And then?"]
+    again.rewind(1)
+    assert _values(again) == there and len(again.turns) == 1
+    assert finished(again, "Go on").text == "As before."
 
 
 def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
@@ -429,12 +372,8 @@ def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
 
 
 def test_what_was_offloaded_is_shown_with_its_summary_and_brought_back() -> None:
-    from deepagents import create_deep_agent
-
-    from tests.support.scripted import Scripted
-
-    model = Scripted(answers=["one", "SUMMARY", "two", "three"], profile={"max_input_tokens": 20_000})
-    s = deepnb.Session(graph=create_deep_agent(model=model))
+    small = Scripted(answers=["one", "SUMMARY", "two", "three"], profile={"max_input_tokens": 20_000})
+    s = deepnb.Session(graph=create_deep_agent(model=small))
     s.run("word " * 9_000)
     turn = s.run("more " * 9_000)
     assert turn.compacted and turn.text == "two"
@@ -447,14 +386,11 @@ def test_what_was_offloaded_is_shown_with_its_summary_and_brought_back() -> None
 
 
 def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
-    from langgraph.graph import END, START, MessagesState, StateGraph
-
     builder = StateGraph(MessagesState).add_node("a", lambda state: state).add_edge(START, "a").add_edge("a", END)
-    chat = GRAPHS["another key"].make(tmp_path)
     for options, line in (
         ({"graph": builder}, "this graph is not compiled yet: graph=builder.compile()"),
         ({"graph": 3}, "a int is not a compiled graph"),
-        ({"graph": chat}, "the graph has no channel 'messages': it has chat"),
+        ({"graph": GRAPHS["another key"].make(tmp_path)}, "the graph has no channel 'messages': it has chat"),
         ({"graph": builder.compile(), "model": "offline:x"}, "model can't be given with graph"),
         ({"graph": builder.compile(), "tools": [print]}, "tools can't be given with graph"),
     ):
@@ -463,32 +399,23 @@ def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
         assert told.value.typed.startswith(line)
 
 
-def test_the_eight_are_eight() -> None:
-    assert len(GRAPHS) == 8 and all(isinstance(kind, Kind) for kind in GRAPHS.values())
-
-
 def test_each_layer_says_who_made_it_and_what_it_does() -> None:
-    from deepagents import create_deep_agent
-    from langchain.agents.middleware import AgentMiddleware
-
-    from deepnb.middleware import CompactionMiddleware, MemoryMiddleware
-    from deepnb.models import TeachingModel
-
     class Own(AgentMiddleware):
         """Adds nothing."""
 
         def before_model(self, state: Any, runtime: Any) -> None: ...
 
-    model = TeachingModel()
-    theirs = deepnb.Session(graph=create_deep_agent(model, memory=["/AGENTS.md"])).stack().layers
+    teaching = TeachingModel()
+    mixed = [MemoryMiddleware(), CompactionMiddleware(teaching), Own()]
+    theirs, ours = (
+        deepnb.Session(graph=create_deep_agent(teaching, **how)).stack().layers
+        for how in ({"memory": ["/AGENTS.md"]}, {"middleware": mixed})
+    )
     of = {layer.name: layer for layer in theirs}
-    assert (of["MemoryMiddleware"].origin, of["SubAgentMiddleware"].origin) == ("deepagents", "deepagents")
+    assert of["MemoryMiddleware"].origin == of["SubAgentMiddleware"].origin == "deepagents"
     assert of["SummarizationMiddleware"].does == "writes old messages to a file, and summarizes them"
     assert "yours" not in {layer.origin for layer in theirs[1:]}
-
-    mixed = [MemoryMiddleware(), CompactionMiddleware(model), Own()]
-    ours = deepnb.Session(graph=create_deep_agent(model, middleware=mixed)).stack().layers
     of = {layer.name: layer for layer in ours}
-    assert (of["MemoryMiddleware"].origin, of["CompactionMiddleware"].origin) == ("deepnb", "deepnb")
+    assert of["MemoryMiddleware"].origin == of["CompactionMiddleware"].origin == "deepnb"
     assert "diffs" in of["MemoryMiddleware"].does
     assert (of["Own"].origin, of["Own"].does) == ("yours", "Adds nothing.")

@@ -9,9 +9,7 @@ from langchain_core.exceptions import ContextOverflowError
 
 from deepnb import Session
 from deepnb.engine.request import is_request
-from deepnb.models.teaching import TeachingModel
 from deepnb.values.errors import DeepnbError
-from deepnb.values.offload import ranges
 from tests.support.compactions import (
     AT_LENGTH,
     HISTORY,
@@ -50,9 +48,9 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     model = Phased()
     s = compacted(model)
     brought = s.bring_back(1, [3, 1])
-    assert [(n, m.number, m.role, m.text) for n, m in brought.messages] == [
-        (1, 1, "user", "alpha /a/b.py"),
-        (1, 3, "user", "beta"),
+    assert [(m.number, m.role, m.text) for _, m in brought.messages] == [
+        (1, "user", "alpha /a/b.py"),
+        (3, "user", "beta"),
     ]
     s.run("now?")
     text = "From earlier in this conversation, word for word:\n\n<earlier>\n### user\n\nalpha /a/b.py\n\n### user\n\nbeta\n</earlier>"
@@ -62,27 +60,14 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     assert not is_request(message)
     assert s.brought_back is None
     assert notices(s) == [f"added to this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
+    (counted,) = [piece.tokens for piece in s.xray().request if piece.text == text]
+    assert counted == brought.tokens
     s.run("and now?")
     assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
     assert notices(s) == []
 
 
-def test_its_tokens_are_those_of_the_request():
-    s = Session(TeachingModel(window=20_000))
-    for prompt in ("My project is heron", "what can you do?", "thanks"):
-        s.run(prompt)
-    s.compact()
-    plain = s.fork("plain")
-    s.run("thanks")
-    without = s.budget().parts["user"]
-    s.switch("main")
-    tokens = s.bring_back(1).tokens
-    s.run("thanks")
-    assert s.budget().parts["user"] == without + tokens
-    assert plain == "plain"
-
-
-def test_what_is_chosen_piece_by_piece_is_one_message_in_order():
+def test_what_is_chosen_piece_by_piece_is_one_message_in_order_in_its_own_thread():
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [3])
@@ -90,18 +75,16 @@ def test_what_is_chosen_piece_by_piece_is_one_message_in_order():
     assert s.brought_back.line.startswith("messages 1, 3 of section 1 (")
     s.bring_back(1)
     assert s.brought_back.line.startswith("messages 1-4 of section 1 (")
+    s.new("other")
+    s.run("hello")
+    assert not held([m.text for m in model.requests[-1]])
+    s.switch("main")
     s.run("now?")
-    assert len(held(sent(model))) == 1
-    assert held(sent(model))[0].count("### ") == 4
-
-
-def test_none_takes_it_away():
-    model = Phased()
-    s = compacted(model)
-    s.bring_back(1)
-    assert s.bring_back(None) is None
-    s.run("now?")
-    assert sent(model) == ["gamma", "ok", "now?"]
+    (text,) = held(sent(model))
+    assert text.count("### ") == 4
+    lines = [line.data for line in s.workspace.transcripts["main"].read()[0] if line.type == "message"]
+    brought, prompt = lines[-3:-1]
+    assert (brought["source"], prompt["text"], prompt["parent"]) == ("brought_back", "now?", brought["id"])
 
 
 @every_row(
@@ -115,16 +98,18 @@ def test_none_takes_it_away():
     ],
 )
 def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):
-    s = compacted(Phased())
+    model = Phased()
+    s = compacted(model)
     s.bring_back(1, [1])
     with pytest.raises(DeepnbError, match=words):
         s.bring_back(section, numbers)
     assert len(s.brought_back.messages) == 1, "what waits already is kept"
-
-
-def test_without_a_history_there_is_nothing_to_bring():
+    assert s.bring_back(None) is None, "and can be taken away"
+    s.run("now?")
+    assert sent(model) == ["gamma", "ok", "now?"]
+    s.new()
     with pytest.raises(DeepnbError, match="nothing is offloaded yet"):
-        Session(model=Phased()).bring_back(1)
+        s.bring_back(1)
 
 
 def test_what_has_no_room_is_refused():
@@ -157,30 +142,17 @@ def test_what_does_not_fit_in_the_end_is_said():
     assert not held(sent(model))
 
 
-def test_it_survives_a_turn_that_fails():
+@every_row("again", [lambda s: s.run("again?"), lambda s: (s.rewind(3), s.run("again?"))], ids=["a prompt", "rewound"])
+def test_it_survives_a_turn_that_failed(again: Any):
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [1])
     model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
     with pytest.raises(DeepnbError, match="down"):
         s.run("now?")
-    s.run("again?")
-    assert len(held(sent(model))) == 1
-    assert sent(model)[-1] == "again?"
+    again(s)
+    assert len(held(sent(model))) == 1 and sent(model)[-1] == "again?"
     assert s.brought_back is None
-
-
-def test_it_survives_a_turn_that_failed_and_was_taken_back():
-    model = Phased()
-    s = compacted(model)
-    s.bring_back(1, [1])
-    model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
-    with pytest.raises(DeepnbError, match="down"):
-        s.run("now?")
-    s.rewind(3)
-    assert s.brought_back is not None
-    s.run("again?")
-    assert [t.startswith("From earlier") for t in sent(model)] == [False, False, True, False]
 
 
 def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
@@ -190,22 +162,9 @@ def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
     model.answers = [*["ok"] * len(model.requests), KeyboardInterrupt(), "ok"]
     with pytest.raises(KeyboardInterrupt):
         s.run("now?")
-    for _ in s.resume():
-        pass
+    list(s.resume())
     assert len(held(sent(model))) == 1
     assert s.brought_back is None
-
-
-def test_it_waits_in_its_own_thread():
-    model = Phased()
-    s = compacted(model)
-    s.bring_back(1, [1])
-    s.new("other")
-    s.run("hello")
-    assert not held([m.text for m in model.requests[-1]])
-    s.switch("main")
-    s.run("now?")
-    assert len(held(sent(model))) == 1
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
@@ -243,26 +202,8 @@ def test_a_compaction_in_the_same_turn_leaves_it():
 def test_the_answer_may_call_tools_and_the_message_stays_before_them():
     model = Phased()
     s = compacted(model)
-    s.files["/in.txt"] = "x"
-    model.answers = [*["ok"] * len(model.requests), call("read_file", file_path="/in.txt"), "done"]
+    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
     s.bring_back(1, [1])
     s.run("now?")
-    kinds = [m.type for m in model.requests[-1][-4:]]
-    assert kinds == ["human", "human", "ai", "tool"]
+    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
     assert held([m.text for m in model.requests[-1][-4:]])
-
-
-def test_the_transcript_says_what_it_was():
-    s = compacted(Phased())
-    s.bring_back(1, [1])
-    s.run("now?")
-    lines = s.workspace.transcripts["main"].read()[0]
-    (line,) = [x for x in lines if x.type == "message" and x.data["text"].startswith("From earlier")]
-    assert line.data["source"] == "brought_back"
-    (prompt,) = [x for x in lines if x.type == "message" and x.data["text"] == "now?"]
-    assert prompt.data["parent"] == line.data["id"]
-
-
-def test_ranges():
-    assert ranges([]) == ""
-    assert ranges([2, 5, 6, 7, 9]) == "2, 5-7, 9"

@@ -1,28 +1,25 @@
-"""The context of a session: the trigger, the compaction, the offloaded history, the count."""
+"""The context of a session: trigger and keep, the compaction, the offloaded history, the count."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter as Tally
-from collections.abc import Callable
-from fractions import Fraction
 from itertools import pairwise
-from math import ceil
 from typing import Any
 
 import pandas as pd
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessageChunk
+from langchain_core.outputs import ChatGenerationChunk
+from pydantic import Field
 
-from deepnb import Session
+from deepnb import DeepnbError, Session
 from deepnb.context import history
-from deepnb.context.counting import BY_CLASS, Counter, Meter
-from deepnb.context.estimate import approximate
+from deepnb.middleware import CompactionMiddleware
 from deepnb.models.teaching import TeachingModel
-from deepnb.values.budget import rule_for
+from deepnb.values.budget import Rule, rule_for
 from deepnb.values.messages import Message, ToolCall
-from deepnb.values.tokenizer import count
-from deepnb.values.turn import Compacted, ModelStarted
+from deepnb.values.turn import Compacted, ModelStarted, Notice
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -50,40 +47,27 @@ def compactions(s: Session) -> list[Compacted]:
 
 
 def test_a_long_conversation_passes_the_trigger_and_is_compacted(long):
-    assert len(compactions(long)) >= 1
-    assert all(c.offload.path == "/conversation_history/main.md" for c in compactions(long))
-    assert long.snapshot.offload == compactions(long)[-1].offload
+    messages, found = long.snapshot.messages, compactions(long)
+    assert found and all(c.offload.path == "/conversation_history/main.md" for c in found)
+    assert long.snapshot.offload == found[-1].offload
     assert all(c.budget.total < 6_800 for t in long.turns for c in t.calls if c.purpose == "answer")
     assert long.budget().parts["summary"] > 0
-
-
-def test_the_thread_keeps_every_message(long):
-    users = [m.text for m in long.snapshot.messages if m.role == "user"]
-    assert users == [t.prompt for t in long.turns]
+    assert [m.text for m in messages if m.role == "user"] == [t.prompt for t in long.turns], "the thread has all"
+    assert all(messages[c.offload.cutoff].role != "tool" for c in found), "what is kept begins with no orphan result"
 
 
 def test_the_history_holds_what_went_word_for_word_and_once(long):
-    text = long.files["/conversation_history/main.md"]
+    text, sections = long.files["/conversation_history/main.md"], long.history()
     assert len(re.findall(r"^## Summarized at \S+$", text, re.M)) == len(compactions(long))
     gone = long.snapshot.messages[: long.snapshot.offload.cutoff]
-    assert gone
     bodies = Tally(m.text for m in gone if m.text)
-    for body, times in bodies.items():
-        assert text.count(f"\n\n{body}\n\n") == times, body
-    assert ODD in text
-    assert "conversation_history" not in text  # no earlier summary is stored
-    sections = long.history()
-    assert sum(section.messages for section in sections) == len(gone)
+    assert {body: text.count(f"\n\n{body}\n\n") for body in bodies} == bodies and ODD in text
+    assert "conversation_history" not in text and "has been summarized" not in text, "no earlier summary is stored"
+    assert sum(section.messages for section in sections) == len(gone) > 0
     assert [s.at for s in sections] == [c.offload.at for c in compactions(long)]
     table = pd.DataFrame(sections)
     assert list(table["messages"]) == [section.messages for section in sections]
     assert {"at", "path", "text"} <= {*table.columns}
-
-
-def test_what_is_kept_begins_with_no_orphan_result(long):
-    for event in compactions(long):
-        messages = long.snapshot.messages
-        assert messages[event.offload.cutoff].role != "tool"
 
 
 def test_the_gauge_is_what_the_model_reports(long):
@@ -98,95 +82,27 @@ def test_the_gauge_is_what_the_model_reports(long):
 # -- the border
 
 
-def three_turns(window: int = 100_000, **options) -> Session:
-    s = Session(model=TeachingModel(window=window), keep=("tokens", 100), tool_text="full", **options)
+def three_turns(**options) -> Session:
+    s = Session(model=TeachingModel(window=100_000), keep=("tokens", 100), tool_text="full", **options)
     for prompt in prompts(3):
         s.run(prompt)
     return s
 
 
 def test_it_compacts_exactly_at_the_border():
-    """The same conversation in windows round the one whose 0.85 is just what the last request costs."""
-    last = prompts(4)[3]
+    last, fired = prompts(4)[3], {}
     total = three_turns().run(last).budget.total
-    fired = {}
-    for trigger in (total - 1, total, total + 1):
-        s = three_turns(trigger=("tokens", trigger))
+    for more in (-1, 0, 1):
+        s = three_turns(trigger=("tokens", total + more))
         s.run(last)
-        fired[trigger - total] = bool(compactions(s))
+        fired[more] = bool(compactions(s))
     assert fired == {-1: True, 0: True, 1: False}
-    window = int(total / 0.85)
-    fired = {}
-    for n in range(window - 1, window + 3):
-        s = three_turns(n)
-        s.run(last)
-        fired[n] = bool(compactions(s))
-        assert fired[n] == (total >= ceil(Fraction(85, 100) * n)), n
-    assert set(fired.values()) == {True, False}
-
-
-def test_a_trigger_in_messages():
-    s = Session(model=Scripted(answers=["1", "2", "summary", "3"]), trigger=("messages", 5), keep=("messages", 1))
-    for prompt in "abc":
-        s.run(prompt)
-    assert [bool([e for e in t.events if isinstance(e, Compacted)]) for t in s.turns] == [False, False, True]
-    sent = s.options.model.requests[-1]
-    assert [m.type for m in sent] == ["system", "human", "human"]
-    assert "summary" in sent[1].text
-    assert sent[2].text == "c"
-
-
-def test_a_trigger_in_tokens():
-    s = Session(model=Scripted(answers=["summary"], profile=None), trigger=("tokens", 10), keep=("messages", 1))
-    assert s.rule.window is None
-    s.run("a")
-    s.run("b")
-    assert compactions(s)
 
 
 def test_without_a_window():
     s = Session(model=Scripted(answers=["ok"], profile=None))
     assert (s.rule.trigger, s.rule.keep) == (("tokens", 170_000), ("messages", 6))
     assert Session(max_input_tokens=1_000).rule.trigger_tokens == 850
-
-
-@every_row(("refresh", "part"), [("call", "memory"), ("delta", "user")])
-def test_memory_counts_towards_the_trigger(refresh: Any, part: str):
-    """As its block, or as the diff that tells it."""
-    free = three_turns(memory_refresh=refresh).budget()
-    s = three_turns(trigger=("tokens", free.total + 300), memory_refresh=refresh)
-    assert not compactions(s)
-    s.memory.write("/AGENTS.md", "- a line of memory\n" * 100)
-    s.run("Hello")
-    assert s.turns[-1].budget.parts[part] > free.parts[part] + 300
-    assert compactions(s)
-
-
-def test_earlier_summaries_are_not_stored():
-    s = Session(model=Scripted(answers=["THE SUMMARY"]), trigger=("messages", 4), keep=("messages", 1))
-    for i in range(6):
-        s.run(f"prompt {i}")
-    text = s.files["/conversation_history/main.md"]
-    assert len(s.history()) == len(compactions(s)) >= 2
-    assert "has been summarized" in s.options.model.requests[-1][1].text
-    assert "has been summarized" not in text
-    assert sum(section.messages for section in s.history()) == s.snapshot.offload.cutoff
-    for i in range(5):
-        assert text.count(f"prompt {i}\n") == 1
-
-
-def test_tool_calls_stay_with_their_results():
-    answers = [call("ls", id=f"c{i}", path=f"/{i}") for i in range(6)]
-    s = Session(model=Scripted(answers=[*answers, "end"]), trigger=("messages", 8), keep=("messages", 2))
-    s.run("p")
-    for messages in s.options.model.requests:
-        known: set[str | None] = set()
-        for m in messages:
-            if isinstance(m, AIMessage):
-                known |= {c["id"] for c in m.tool_calls}
-            if isinstance(m, ToolMessage):
-                assert m.tool_call_id in known
-    assert compactions(s)
 
 
 def test_a_fork_writes_a_file_of_its_own():
@@ -263,55 +179,6 @@ def test_a_section_as_it_stands_in_the_file():
     )
 
 
-def test_sections_are_read_back():
-    text = history.section("t1", MESSAGES) + history.section("t2", MESSAGES[:1])
-    one, two = history.sections("/h.md", text)
-    assert (one.at, one.path, one.messages, two.at, two.messages) == ("t1", "/h.md", 4, "t2", 1)
-    assert one.text.startswith("### user\n\n")
-    assert two.text == f"### user\n\n{ODD}"
-    assert history.sections("/h.md", "") == ()
-
-
-# -- counting
-
-
-def spy(seen: list[str], real: Callable[[str], int]) -> Callable[[str], int]:
-    """A counter that remembers what it counted."""
-
-    def counted(text: str) -> int:
-        seen.append(text)
-        return real(text)
-
-    return counted
-
-
-def test_a_message_is_counted_once():
-    seen: list[str] = []
-    meter = Meter(Counter(spy(seen, count), True, "test"), rule_for(8_000))
-    messages = [HumanMessage("one", id="1"), AIMessage("two", id="2")]
-    first = meter.budget(messages, ())
-    assert meter.budget(messages, ()).total == first.total
-    assert seen == ["one", "two"]
-    meter.budget([*messages, HumanMessage("three", id="3")], ())
-    assert seen == ["one", "two", "three"]
-    changed = meter.budget([HumanMessage("one, changed", id="1")], ())
-    assert seen[-1] == "one, changed"
-    assert changed.parts["user"] > first.parts["user"]
-
-
-def test_counting_a_turn_costs_what_is_new(monkeypatch):
-    s = Session(model=Scripted(answers=["ok"]), enable_filesystem=False, enable_subagents=False, enable_skills=False)
-    seen: list[str] = []
-    real = s.workspace.built.meter.counter
-    monkeypatch.setattr(s.workspace.built.meter, "counter", Counter(spy(seen, real.count), real.exact, real.name))
-    asked = []
-    for i in range(6):
-        seen.clear()
-        s.run(f"prompt {i}")
-        asked.append([text for text in seen if text.startswith(("prompt", "ok"))])
-    assert asked[-1] == ["prompt 5", "ok"]
-
-
 def test_growth_and_turns_left():
     s = Session(model=TeachingModel(window=8_000))
     for prompt in prompts(4):
@@ -324,21 +191,188 @@ def test_growth_and_turns_left():
     assert [e.call.budget.total for e in started] == totals
 
 
+# -- what keeps as much as sets a compaction off is refused, or does not come to be
+
+
+TOO_MUCH: list[dict[str, Any]] = [
+    {"keep": ("fraction", 0.9)},
+    {"trigger": ("fraction", 0.5), "keep": ("fraction", 0.5)},
+    {"trigger": ("tokens", 2_000), "keep": ("tokens", 2_000)},
+    {"trigger": ("messages", 6), "keep": ("messages", 8)},
+    {"trigger": ("fraction", 0.5), "keep": ("tokens", 5_000)},
+    {"trigger": ("tokens", 500), "keep": ("fraction", 0.1)},
+    {"max_input_tokens": 1_000, "keep": ("tokens", 900)},
+]
+ENOUGH: list[dict[str, Any]] = [
+    {"trigger": ("fraction", 0.5), "keep": ("fraction", 0.49)},
+    {"trigger": ("fraction", 0.5), "keep": ("tokens", 4_999)},
+    {"trigger": ("tokens", 10), "keep": ("messages", 50)},
+    {"max_input_tokens": 1_000, "keep": ("tokens", 800)},
+]
+
+
+def scripted(window: int = 10_000) -> Scripted:
+    return Scripted(answers=["word " * 100], profile={"max_input_tokens": window})
+
+
+def notices(s: Session) -> list[str]:
+    return [e.text for e in s.turns[-1].events if isinstance(e, Notice)]
+
+
+@every_row("sizes", TOO_MUCH)
+def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, Any]) -> None:
+    s = Session(model=scripted())
+    options = s.options
+    for make in (lambda: Session(model=scripted(), **sizes), lambda: s.configure(**sizes)):
+        with pytest.raises(DeepnbError, match=r"^keep=\(.*\) is not less than trigger=.*give a smaller keep") as caught:
+            make()
+        assert "\n" not in str(caught.value)
+    assert s.options is options
+
+
+@every_row("sizes", ENOUGH)
+def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
+    s = Session(model=scripted(), **sizes)
+    assert (s.rule.keep, s.rule.note) == (sizes["keep"], "")
+
+
+def test_the_teaching_models_window_is_known_before_it_is_made_and_the_middleware_refuses_too() -> None:
+    with pytest.raises(DeepnbError, match="of a window of 8,000 tokens"):
+        Session(trigger=("fraction", 0.5), keep=("tokens", 4_000))
+    with pytest.raises(DeepnbError, match="is not less than"):
+        CompactionMiddleware(scripted(), trigger=("messages", 3), keep=("messages", 3))
+
+
+def test_one_of_the_two_is_checked_against_the_other_in_force() -> None:
+    s = Session(model=scripted(), keep=("fraction", 0.4))
+    with pytest.raises(DeepnbError, match=r"keep=\('fraction', 0.4\) is not less than trigger=\('fraction', 0.3\)"):
+        s.configure(trigger=("fraction", 0.3))
+    s.configure(trigger=("fraction", 0.3), keep=None)
+    assert s.rule.keep == ("fraction", 0.10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["model", "window", "one turn"])
+def test_a_smaller_window_keeps_the_default_and_says_so_in_one_line(by: str, caplog: pytest.LogCaptureFixture) -> None:
+    s = Session(model=scripted(40_000), keep=("tokens", 15_000))
+    s.run("a")
+    line = (
+        "keep=('tokens', 15000) is not less than trigger=('fraction', 0.85) of a window of 16,000 tokens:"
+        " ('fraction', 0.1) is kept instead"
+    )
+    if by == "one turn":
+        s.run("b", model=scripted(16_000))
+    else:
+        s.configure(**({"model": scripted(16_000)} if by == "model" else {"max_input_tokens": 16_000}))
+        assert caplog.messages == [line]
+        assert s.rule == Rule(("fraction", 0.85), ("fraction", 0.10), 16_000, line)
+        s.run("b")
+    assert notices(s) == [line]
+    if by != "one turn":
+        for _ in range(30):  # no dead end
+            s.run("word " * 500)
+        assert any(isinstance(e, Compacted) for t in s.turns for e in t.events)
+        assert line not in [e.text for t in s.turns[2:] for e in t.events if isinstance(e, Notice)]
+    s.configure(model=scripted(40_000), max_input_tokens=None)
+    assert (s.rule.keep, s.rule.note) == (("tokens", 15_000), "")
+
+
+def test_of_a_subagent_with_a_smaller_window_it_is_said_too() -> None:
+    agent = {"name": "small", "description": "d", "system_prompt": "s", "model": scripted(4_000)}
+    s = Session(model=scripted(40_000), keep=("tokens", 15_000), subagents=[agent])
+    s.run("a")
+    (line,) = notices(s)
+    assert line.startswith("subagent small: keep=('tokens', 15000) is not less than trigger=")
+    s.run("b")
+    assert notices(s) == []
+
+
 @every_row(
-    "text",
+    ("window", "trigger", "keep"),
     [
-        "",
-        "word",
-        "the quick brown fox jumps over the lazy dog",
-        "你好，世界。我在喝茶。" * 20,
-        "x = {'a': [1, 2, 3.5]}\n" * 20,
+        (10_000, ("tokens", 900), ("tokens", 105)),
+        (10_000, ("fraction", 0.05), ("tokens", 58)),
+        (None, ("messages", 5), ("messages", 1)),
+        (None, ("messages", 17), ("messages", 6)),
+        (10_000, ("tokens", 5_000), ("fraction", 0.10)),
     ],
 )
-def test_the_approximation_errs_high(text):
-    """Against the real o200k_base counts of these texts."""
-    real = {"": 0, "word": 1, "the": 9, "你": 180, "x": 300}
-    assert approximate(text) >= next(
-        n for start, n in real.items() if text.startswith(start) and bool(text) == bool(start)
-    )
-    assert approximate(text) <= 3 * len(text.encode()) + 1
-    assert not BY_CLASS.exact
+def test_the_default_keep_is_below_any_trigger(window: int | None, trigger: Any, keep: Any) -> None:
+    assert rule_for(window, trigger) == Rule(trigger, keep, window)
+
+
+# -- what a provider reports of a request goes into all that is counted of the next ones
+
+
+class Reporting(Scripted):
+    """Reports `times` as many tokens as the estimate begins with."""
+
+    times: float = 1.0
+    held: dict[str, Any] = Field(default_factory=dict)
+    """The meter of its session; copies of the model have it, too."""
+
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        yield from super()._stream(messages, *args, **kwargs)
+        meter = self.held["meter"]
+        memo = type(meter._memo)(meter.counter)
+        pieces = [*memo.tools(kwargs.get("tools") or ()), *(piece for one in memo.body(messages) for piece in one)]
+        told = round(self.times * sum(piece.tokens for piece in pieces))
+        usage: Any = {"input_tokens": told, "output_tokens": 2, "total_tokens": told + 2}
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
+
+
+def session(model: Reporting, **options: Any) -> Session:
+    s = Session(model=model, **options)
+    model.held["meter"] = s.workspace.built.meter
+    return s
+
+
+def test_the_next_request_counts_as_much_as_the_last_was_reported_to_have():
+    model = Reporting(answers=["ok"], times=1.5)
+    s = session(model)
+    s.run("one")
+    before = s.turns[0].requested[0]
+    assert before.usage.input == round(1.5 * before.budget.total)
+    budget = s.budget()
+    assert budget.total >= before.usage.input and budget.reported == before.usage.input
+    s.run("two")
+    after = s.turns[1].requested[0]
+    assert 1.5 <= after.budget.total / (before.budget.total + 30) <= 1.6
+    assert after.budget.total >= after.usage.input
+    assert s.xray().request.tokens == after.budget.total == sum(s.xray().call.budget.parts.values())
+    assert s.xray().changes and all(change.piece.part in ("user", "assistant") for change in s.xray().changes)
+    assert s.count("a text of some words") >= 1.5 * 5
+
+
+def test_what_was_learned_belongs_to_the_model():
+    model = Reporting(answers=["ok"], times=2.0)
+    session(model).run("one")
+    again, other = session(model), session(Reporting(answers=["ok"]))
+    again.run("one")
+    other.run("one")
+    assert 2 <= again.turns[0].requested[0].budget.total / other.turns[0].requested[0].budget.total <= 2.1
+
+
+@every_row("times", [1.0, 2.0, 3.0])
+def test_no_request_after_the_first_is_longer_than_the_window(times):
+    """The trigger goes by what was reported, not by what was counted at first."""
+    model = Reporting(answers=["an answer " * 40], times=times)
+    s = session(model, max_input_tokens=24_000, enable_memory=False)
+    for i in range(14):
+        s.run(f"prompt {i} " + "word " * 600)
+    calls = [call for turn in s.turns for call in turn.requested if call.usage]
+    assert max(call.usage.input for call in calls[1:]) <= 24_000
+    compacted = [i for i, turn in enumerate(s.turns) if any(isinstance(e, Compacted) for e in turn.events)]
+    assert bool(compacted) == (times > 1) or compacted[0] > 8
+
+
+def test_a_recorded_session_counts_as_if_nothing_was_reported(tmp_path):
+    """On the machine where the tape is played nothing may have been."""
+    model = Reporting(answers=["ok"], times=2.0)
+    session(model).run("one")
+    s = session(model)
+    s.record(tmp_path / "a.jsonl")
+    model.held["meter"] = s.workspace.built.meter
+    s.run("one")
+    s.run("two")
+    assert s.turns[1].requested[0].usage.input >= 1.9 * s.turns[1].requested[0].budget.total

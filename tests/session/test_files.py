@@ -5,40 +5,27 @@ from __future__ import annotations
 import pytest
 from deepagents.backends.protocol import BackendProtocol
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
 from deepnb.values.turn import ToolEnded
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import call, session, unasked
 from tests.support.tables import every_row
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
-def test_before_the_first_turn():
-    s = session()
-    assert dict(s.files) == {}
+def test_before_the_first_turn_and_between_two():
+    s = session("ok", call("read_file", file_path="/a.md"), "read")
     s.files["/a.md"] = "one\n"
     s.files["/dir/b.md"] = "two"
-    assert dict(s.files) == {"/a.md": "one\n", "/dir/b.md": "two"}
-    assert len(s.files) == 2
+    assert dict(s.files) == {"/a.md": "one\n", "/dir/b.md": "two"} and len(s.files) == 2
     del s.files["/a.md"]
     assert "/a.md" not in s.files
     turn = s.run("p")
     assert turn.before.files == turn.after.files == {"/dir/b.md": "two"}
-
-
-def test_between_turns():
-    s = session("ok", call("read_file", file_path="/a.md"), "read")
-    s.run("p")
     s.files["/a.md"] = "put in\n"
-    assert s.snapshot.files == {"/a.md": "put in\n"}
     s.files["/a.md"] = "put in anew\n"
-    turn = s.run("read it")
-    (ended,) = [e for e in turn.events if isinstance(e, ToolEnded)]
+    (ended,) = [e for e in s.run("read it").events if isinstance(e, ToolEnded)]
     assert "put in anew" in ended.result
     del s.files["/a.md"]
-    assert dict(s.files) == dict(s.snapshot.files) == {}
+    assert dict(s.files) == dict(s.snapshot.files) == {"/dir/b.md": "two"}
 
 
 def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
@@ -92,16 +79,6 @@ def test_a_binary_file():
     assert s.backend.download_files(["/plot.png"])[0].content == b"\x89PNG\xff"
 
 
-def test_text_of_any_kind_comes_back_as_it_went():
-    s = session()
-    texts = ["", "\n", "no end", "a\r\nb\r\n", "茶 & <b> \u2028 \x0c", "\\n ${x} {y}"]
-    for text in texts:
-        s.files["/a.md"] = text
-        assert s.files["/a.md"] == text
-    s.run("p")
-    assert s.files["/a.md"] == texts[-1]
-
-
 def test_bad_paths_are_one_line():
     s = session()
     for path in ("a.md", "/a/", "/../a.md", "/a//b", "", "/./a"):
@@ -125,18 +102,13 @@ def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
     backend = s.backend
     assert isinstance(backend, BackendProtocol)
     assert backend.write("/d/a.md", "alpha\nbeta\n").error is None
-    assert [e["path"] for e in backend.ls("/").entries or ()] == ["/d/"]
-    data = backend.read("/d/a.md").file_data
-    assert data is not None and data["content"].startswith("alpha\nbeta")
-    assert backend.read("/none.md").error
-    edited = backend.edit("/d/a.md", "beta", "gamma")
-    assert (edited.error, edited.occurrences) == (None, 1)
-    assert backend.edit("/d/a.md", "beta", "x").error
-    assert [e["path"] for e in backend.glob("**/*.md", "/").matches] == ["/d/a.md"]
+    assert (backend.edit("/d/a.md", "beta", "gamma").error, bool(backend.edit("/d/a.md", "beta", "x").error)) == (
+        None,
+        True,
+    )
     assert [(m["path"], m["line"]) for m in backend.grep("gamma", "/").matches] == [("/d/a.md", 2)]
     assert [r.error for r in backend.upload_files([("/b.txt", b"bytes")])] == [None]
     assert [r.content for r in backend.download_files(["/b.txt", "/d/a.md"])] == [b"bytes", b"alpha\ngamma\n"]
-    assert backend.download_files(["/none"])[0].error == "file_not_found"
     assert backend.delete("/b.txt").error is None
     assert list(s.files) == ["/d/a.md"]
 

@@ -19,28 +19,13 @@ from deepnb.backends.journal import replay
 from tests.support.scripted import Scripted, call
 
 HOMES = ("kernel", "directory", "database", "checkpointer")
-OPS = (
-    "add",
-    "write",
-    "file",
-    "run",
-    "note",
-    "new",
-    "apart",
-    "switch",
-    "fork",
-    "rewind",
-    "rewind memory",
-    "undo",
-    "wait",
-)
-
-BACK = {"fork", "rewind", "rewind memory", "undo"}
+BACK = ("fork", "fork at", "rewind", "rewind memory", "undo")
 """After these a checkpointer alone, read by another session, does not tell which checkpoint a turn began or ended with."""
+OPS = ("add", "write", "remove", "file", "run", "note", "wait", "new", "apart", "switch", *BACK)
 
 
 class Walk:
-    """A session, and beside it what is to be there: memory by home, ordinary files and turns by thread."""
+    """A session, and beside it what is to be there: memory by home, files and turns (prompt, memory, files) by thread."""
 
     def __init__(self, open_: Callable[[], Session]) -> None:
         self.s = open_()
@@ -63,6 +48,8 @@ class Walk:
                 self.here["/AGENTS.md"] = f"{self.here.get('/AGENTS.md', '')}- fact {n}\n"
             case "write":
                 s.files["/memory/notes.md"] = self.here["/memory/notes.md"] = f"# {n}\n"
+            case "remove" if "/AGENTS.md" in self.here:
+                del s.files["/AGENTS.md"], self.here["/AGENTS.md"]
             case "file":
                 s.files["/work.txt"] = self.files[thread]["/work.txt"] = f"{n}"
             case "run" | "note" | "wait":
@@ -78,7 +65,8 @@ class Walk:
                     self.here["/AGENTS.md"] = f"{self.here.get('/AGENTS.md', '')}- meanwhile {n}\n"
                     s.configure(model=Scripted(answers=["noted"]))
                     list(s.resume())
-                self.turns[thread].append((before, dict(self.here), files))  # what waited is written after the turn
+                # what waited is written after the turn
+                self.turns[thread].append((f"turn {n}", before, dict(self.here), files))
             case "new" | "apart":
                 made = s.new(f"t{n}", empty=op == "apart")
                 self.home[made] = made if op == "apart" else ""
@@ -90,13 +78,18 @@ class Walk:
                 made = s.fork(f"f{n}")
                 self.home[made] = self.home[thread]
                 self.files[made], self.turns[made] = dict(self.files[thread]), list(self.turns[thread])
-            case "rewind" | "rewind memory" | "undo" if self.turns[thread]:
-                self._back(op, pick)
+            case "fork at" | "rewind" | "rewind memory" | "undo" if self.turns[thread]:
+                self._back(op, pick % (len(self.turns[thread]) + 1))
 
-    def _back(self, op: str, pick: int) -> None:
+    def _back(self, op: str, number: int) -> None:
+        """Go back to a turn, or to before the first; its files were there when it began, and when it ended."""
         thread, turns = self.s.thread, self.turns[self.s.thread]
-        number = 1 + pick % len(turns)
         memory, files = dict(self.here), dict(self.files[thread])
+        _, before, after, then = turns[max(number - 1, 0)]
+        if op == "fork at":
+            made = self.s.fork(f"a{self.number}", at=number)
+            self.home[made], self.files[made], self.turns[made] = self.home[thread], dict(then), turns[:number]
+            return
         self.s.rewind(number, memory=op != "rewind")
         if op == "undo":
             self.s.undo()
@@ -104,8 +97,8 @@ class Walk:
             return
         if op == "rewind memory":
             self.here.clear()
-            self.here.update(turns[number - 1][1])
-        self.files[thread] = dict(turns[number - 1][2])
+            self.here.update(after if number else before)
+        self.files[thread] = dict(then)
         del turns[number:]
 
     def check(self, *, turns: bool = True) -> None:
@@ -116,7 +109,11 @@ class Walk:
         found = s.backend.download_files(sorted(there))
         assert {one.path: (one.content or b"").decode() for one in found} == there
         assert dict(s.snapshot.files) == there
-        for turn, (before, after, _) in zip(s.turns, self.turns[thread], strict=True) if turns else ():
+        if turns:
+            prompts = [prompt for prompt, *_ in self.turns[thread]]
+            assert [m.text for m in s.snapshot.messages if m.role == "user" and not m.source] == prompts
+            assert [(t.number, t.prompt) for t in s.turns] == [*enumerate(prompts, 1)]
+        for turn, (_, before, after, _) in zip(s.turns, self.turns[thread], strict=True) if turns else ():
             kept = [{p: t for p, t in state.files.items() if p != "/work.txt"} for state in (turn.before, turn.after)]
             assert kept == [before, after], turn.number
         log = s.memory.log_entries()
@@ -143,21 +140,33 @@ def opener(kind: str) -> Iterator[Callable[[], Session]]:
         shutil.rmtree(folder)
 
 
+def walk(steps: str) -> list[tuple[str, int]]:
+    """Steps as an example names them, each with what it picks, or 0."""
+    parts = [step.partition(": ") for step in steps.split(", ")]
+    return [(op, int(pick or 0)) for op, _, pick in parts]
+
+
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", HOMES)
-@example(steps=[("run", 0), ("add", 0), ("file", 0)])
+@example(steps=walk("run, add, file"))
+@example(steps=walk("file, run, file, run, fork, run, rewind: 1, run, switch: 1"))
+@example(steps=walk("file, run, fork at, run, switch: 1, run"))
+@example(steps=walk("run, add, run, fork at: 1, run, switch: 1"))
+@example(steps=walk("add, run, add, run, rewind memory: 1, run, rewind memory, run"))
+@example(steps=walk("file, run, add, file, run, run, rewind: 1, run, rewind, run"))
+@example(steps=walk("add, run, new, run, remove, switch, run"))
 @given(steps=st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 9)), max_size=8))
 def test_after_any_walk_files_memory_and_the_memory_of_each_turn_are_what_they_were(kind: str, steps: Any) -> None:
     with opener(kind) as open_:
-        walk = Walk(open_)
+        here = Walk(open_)
         for op, pick in steps:
-            walk.step(op, pick)
-            walk.check()
+            here.step(op, pick)
+            here.check()
         if kind in ("database", "checkpointer"):
-            thread = walk.s.thread
-            walk.s.close()
-            walk.s = open_()
-            if thread in {info.name for info in walk.s.threads}:
-                walk.s.switch(thread)
-                walk.check(turns=kind == "database" or BACK.isdisjoint(op for op, _ in steps))
-        walk.s.close()
+            thread = here.s.thread
+            here.s.close()
+            here.s = open_()
+            if thread in {info.name for info in here.s.threads}:
+                here.s.switch(thread)
+                here.check(turns=kind == "database" or not {*BACK} & {op for op, _ in steps})
+        here.s.close()

@@ -16,7 +16,6 @@ from langchain_core.language_models import ModelProfile
 from deepnb import DeepnbError, Session
 from deepnb.context.counting import Counter, Meter
 from deepnb.engine.images import prompt_message
-from deepnb.models.teaching import TeachingModel
 from deepnb.testing import ScriptedModel, call
 from deepnb.values.budget import rule_for
 from deepnb.values.image import LARGEST, PromptImage
@@ -43,11 +42,13 @@ def sent(model: Scripted) -> Any:
     return model.requests[-1][-1].content
 
 
-def test_a_model_that_sees_gets_the_text_and_a_standard_block():
+@every_row("how", ["run", "arun"])
+def test_a_model_that_sees_gets_the_text_and_a_standard_block(how: str):
     model = sees()
-    turn = Session(model=model).run("what is it?", images=[PNG])
-    assert sent(model)[0] == {"type": "text", "text": f"what is it?\n\n{MARKER}"}
-    (block,) = sent(model)[1:]
+    s = Session(model=model)
+    turn = s.run("what is it?", images=[PNG]) if how == "run" else asyncio.run(s.arun("what is it?", images=[PNG]))
+    text, block = sent(model)
+    assert text == {"type": "text", "text": f"what is it?\n\n{MARKER}"}
     assert (block["type"], block["mime_type"], base64.b64decode(block["base64"])) == ("image", "image/png", PNG)
     assert turn.prompt == turn.after.messages[0].text == f"what is it?\n\n{MARKER}" and notices(turn) == []
 
@@ -59,12 +60,6 @@ def test_a_model_that_does_not_gets_words_and_the_user_a_line(profile):
     assert sent(model) == f"what is it?\n\n{MARKER}\n\n[image: image 2, 3x2 jpeg]"
     (line,) = notices(turn)
     assert line.endswith("does not see images, by its profile: image 1, image 2 were described in words")
-
-
-def test_the_teaching_model_gets_the_line():
-    turn = Session(TeachingModel()).run("hello", images=[PNG])
-    assert notices(turn) == ["offline does not see images, by its profile: image 1 was described in words"]
-    assert turn.error is None and turn.text
 
 
 def test_a_thread_keeps_its_images_for_a_later_model_that_sees():
@@ -111,12 +106,6 @@ def test_a_compaction_saves_the_image_as_a_file_and_names_it():
     assert media in s.files["/conversation_history/main.md"]
     s.run("and now?")
     assert not [b for m in model.requests[-1] for b in m.content_blocks if b["type"] == "image"]
-
-
-def test_the_async_run_takes_them_too():
-    model = sees()
-    asyncio.run(Session(model=model).arun("what is it?", images=[PNG]))
-    assert len(sent(model)) == 2
 
 
 class Trap:

@@ -6,24 +6,30 @@ import asyncio
 import gc
 import http.server
 import json
+import shlex
 import subprocess
 import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
 
 import deepnb
 from deepnb import DeepnbError, Session
+from deepnb.values.turn import ToolEnded
 from deepnb.workshop import servers
 from deepnb.workshop.server_facts import PASSED_ON
+from tests.models.test_fit import strict
+from tests.support.chat_server import Say, Use
 from tests.support.mcp_server import KEY
-from tests.support.mcp_servers import REAL, WebServer, given, is_alive, script, tool, wait
+from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture
+from tests.support.odd_mcp_tools import ARGUMENTS, ODD
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 ADD = 'session.tools.add("mcp:'
 
@@ -36,7 +42,7 @@ def calc() -> Iterator[Session]:
         yield one
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def web() -> Iterator[WebServer]:
     """The real server over HTTP."""
     one = WebServer()
@@ -64,48 +70,9 @@ def test_a_call_needs_approval_and_gives_its_result(calc: Session):
     events = list(calc.resume(asked.approve()))
     (ended,) = (e for e in events if isinstance(e, deepnb.ToolEnded))
     assert (ended.status, ended.result) == ("ok", "3") and calc.text == "It is 3."
-
-
-def test_read_only_mode_denies_what_claims_to_read(calc: Session):
-    calc.approvals.mode("read-only")
-    calc.configure(model=Scripted(answers=[call("calc__add", a=1, b=2), "done"]))
-    assert "read-only mode" in calc.run("go").after.messages[-2].text
-    calc.approvals.mode("outside")
-
-
-def test_none_of_ours_is_shadowed(calc: Session):
-    names = [name for name, _ in calc.workspace.built.tools]
-    assert len(set(names)) == len(names) and {"write_file", "calc__write_file"} <= {*names}
-    calc.configure(model=Scripted(answers=[call("write_file", file_path="/a.md", content="ours"), "done"]))
-    calc.run("go")
-    assert calc.files["/a.md"] == "ours"
-    assert given(calc, "calc__write_file", file_path="/a.md", content="theirs") == ("success", "the server wrote /a.md")
-    assert calc.files["/a.md"] == "ours"
-
-
-def test_a_subagent_has_its_tools(calc: Session):
-    task = call("task", "t", description="add", subagent_type="general-purpose")
-    calc.configure(model=Scripted(answers=[task, call("calc__add", "c2", a=2, b=5), "7", "done"]))
-    calc.run("go")
-    (asked,) = calc.asked
-    assert asked.agent == "general-purpose"
-    results = [e.result for e in calc.resume(asked.approve()) if isinstance(e, deepnb.ToolEnded)]
-    assert results[0] == "7"
-
-
-def test_a_subagent_of_a_file_may_have_it_alone(calc: Session):
-    calc.files["/agents/adder.md"] = "---\ndescription: Adds.\ntools: calc__add\n---\nAdd.\n"
-    (listed,) = (one for one in calc.subagents.list_subagents() if one.agent.name == "adder")
-    assert listed.problem is None and listed.agent.tools == ("calc__add",)
-
-
-def test_calls_side_by_side(calc: Session):
-    both = [{"name": "calc__wait", "args": {"seconds": 0.1}, "id": "a"}, {"name": "calc__pid", "args": {}, "id": "b"}]
-    calc.configure(model=Scripted(answers=[AIMessage("", tool_calls=both), "done"]))
-    calc.configure(approve={"calc__wait": "allow", "calc__pid": "allow"})
-    ended = [e for e in calc.run("go").events if isinstance(e, deepnb.ToolEnded)]
-    calc.configure(approve="outside")
-    assert sorted(e.name for e in ended) == ["calc__pid", "calc__wait"] and {e.status for e in ended} == {"ok"}
+    status, text = given(calc, "calc__add", a="x", b=1)
+    assert status == "error" and "valid integer" in text
+    assert json.dumps(calc.tools.servers[0].__dict__) and repr(calc.tools).startswith("<")
 
 
 def test_it_is_awaited_on_any_event_loop(calc: Session):
@@ -117,31 +84,21 @@ def test_it_is_awaited_on_any_event_loop(calc: Session):
     assert asyncio.run(both()) == ["3", "7"]
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "gives"),
-    [
-        ("fail", {}, ("error", "Error: Error executing tool fail: no such column")),
-        ("settings", {"config": "a", "runtime": "b", "run_manager": "c"}, ("success", "a b c")),
-        ("picture", {}, ("success", "[image image/png, 36 bytes, not passed on]\ndrawn")),
-    ],
-)
-def test_what_a_call_gives(calc: Session, name: str, args: dict[str, Any], gives: tuple[str, str]):
-    assert given(calc, f"calc__{name}", **args) == gives
-
-
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+def said(*texts: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text} for text in texts], **more}
+
+
 RESULTS = {
-    "structured only": ({"content": [], "structuredContent": {"left": 7}}, '{"left": 7}'),
-    "beside words": ({"content": [{"type": "text", "text": "in stock"}], "structuredContent": {"left": 7}}, 'in stock\n{"left": 7}'),
-    "said as JSON": ({"content": [{"type": "text", "text": '{ "left": 7 }'}], "structuredContent": {"left": 7}}, '{ "left": 7 }'),
-    "said as its value": ({"content": [{"type": "text", "text": "7"}], "structuredContent": {"result": 7}}, "7"),
-    "said item by item": (
-        {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "structuredContent": {"result": ["a", "b"]}},
-        "a\nb",
-    ),
-    "an error": ({"content": [], "structuredContent": {"code": 5}, "isError": True}, 'Error: {"code": 5}'),
-    "nothing": ({"content": []}, "(an empty result)"),
-}  # fmt: skip
+    "structured only": (said(structuredContent={"left": 7}), '{"left": 7}'),
+    "beside words": (said("in stock", structuredContent={"left": 7}), 'in stock\n{"left": 7}'),
+    "said as JSON": (said('{ "left": 7 }', structuredContent={"left": 7}), '{ "left": 7 }'),
+    "said as its value": (said("7", structuredContent={"result": 7}), "7"),
+    "said item by item": (said("a", "b", structuredContent={"result": ["a", "b"]}), "a\nb"),
+    "an error": (said(structuredContent={"code": 5}, isError=True), 'Error: {"code": 5}'),
+}
 
 
 def test_what_is_structured_in_a_result_is_said(session: Session):
@@ -152,7 +109,7 @@ def test_what_is_structured_in_a_result_is_said(session: Session):
     assert got == {name: says for name, (_, says) in RESULTS.items()}
 
 
-@pytest.mark.parametrize("sees", [True, False])
+@every_row("sees", [True, False])
 def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
     results = {"draw": {"content": [{"type": "text", "text": "drawn"}, image]}}
@@ -160,17 +117,11 @@ def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     model = Scripted(answers=[call("odd__draw"), "done"], profile={"image_inputs": sees, "max_input_tokens": 50_000})
     session.configure(model=model, approve={"odd__draw": "allow"})
     session.run("go")
-    result, *images = model.requests[-1][-2:] if sees else model.requests[-1][-1:]
-    if sees:
-        assert result.text == "drawn"
-        assert [block.get("base64") for block in images[0].content_blocks if block["type"] == "image"] == [PIXEL]
-    else:
-        assert result.text == "drawn\n\n[image image/png, 69 bytes, not passed on]"
-
-
-def test_arguments_that_do_not_fit_are_the_server_s_error(calc: Session):
-    status, text = given(calc, "calc__add", a="x", b=1)
-    assert status == "error" and "valid integer" in text
+    sent = model.requests[-1][-2 if sees else -1 :]
+    assert sent[0].text == ("drawn" if sees else "drawn\n\n[image image/png, 69 bytes, not passed on]")
+    assert [b.get("base64") for m in sent for b in m.content_blocks if b["type"] == "image"] == (
+        [PIXEL] if sees else []
+    )
 
 
 def test_a_result_is_masked_and_cut(calc: Session):
@@ -220,24 +171,16 @@ def test_an_interrupt_ends_a_slow_call(calc: Session):
 @pytest.mark.slow
 def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session: Session):
     session.tools.add(REAL, name="calc")
-    session.configure(approve={"calc__add": "allow"})
     assert given(session, "calc__change", announce=False) == ("success", "changed")
-    session.configure(model=Scripted(answers=[call("calc__add", a=1, b=2), "I could not add."]))
-    turn = session.run("go")
-    (ended,) = (e for e in turn.events if isinstance(e, deepnb.ToolEnded))
-    assert ended.result == (
+    assert given(session, "calc__add", a=1, b=2)[1] == (
         "Error: the server calc changed calc__add, which was not run: %agent tools says how to look at it and add it again"
     )
     assert session.tools.servers[0].changed == ("calc__add",)
-    status, text = given(session, "calc__die")
-    assert (status, text) == (
-        "error",
-        "Error: the MCP server calc ended in the call: %agent tools says how to start it again",
-    )
+    ended = "Error: the MCP server calc ended in the call: %agent tools says how to start it again"
+    assert given(session, "calc__die") == ("error", ended)
     wait(lambda: session.tools.servers[0].problem)
     assert session.tools.servers[0].problem == "it closed the connection"
     assert "has ended" in given(session, "calc__add", a=1, b=2)[1]
-    assert session.run("go on").text == "I could not add.", "the thread is usable"
 
 
 # -- over HTTP
@@ -261,16 +204,10 @@ def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch)
     assert session.options.approve == {"*": "outside", "web__fail": "allow"}, "what was allowed is withdrawn"
     assert given(session, "web__add", a=1, b=2) == ("success", "3")
     assert session.tools.add(web.spec, name="web").changed == ()
-    status, text = given(session, "web__die")
-    assert (status, text.partition(":")[2]) == (
-        "error",
-        " the MCP server web ended in the call: %agent tools says how to start it again",
-    )
+    assert "the MCP server web ended in the call" in given(session, "web__die")[1]
     wait(lambda: session.tools.servers[0].problem)
     assert "can't be reached" in session.tools.servers[0].problem
-    with pytest.raises(
-        DeepnbError, match=r"the MCP server web can't be used: http://127.0.0.1:\d+/mcp can't be reached"
-    ):
+    with pytest.raises(DeepnbError, match=r"server web can't be used: http://127.0.0.1:\d+/mcp can't be reached"):
         session.tools.add(web.spec, name="web")
     assert "web__add" in session.tools.names, "what was there is there still"
     web.start()
@@ -296,18 +233,17 @@ def test_what_a_thread_allowed_does_not_cover_a_changed_tool(session: Session):
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """Answers every request with the status that its path names; counts those that it redirects elsewhere."""
+    """Answers every request with the status that its path names; a redirect leads to another origin."""
 
     seen: list[str]
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         self.seen.append(self.path)
-        status = int(self.path.strip("/").partition("/")[0])
         body = b"<html>Hello!</html>"
-        self.send_response(status)
-        if status in (301, 302, 307, 308):
-            self.send_header("location", f"http://127.0.0.1:{other_port(self)}/200/redirected")
+        self.send_response(status := int(self.path.strip("/").partition("/")[0]))
+        if status // 100 == 3:
+            self.send_header("location", f"http://127.0.0.1:{self.server.other}/200/redirected")  # type: ignore[attr-defined]
         self.send_header("content-type", "text/html")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -316,10 +252,6 @@ class Page(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST  # noqa: N815
 
     def log_message(self, *args: Any) -> None: ...
-
-
-def other_port(page: Page) -> int:
-    return int(page.server.other)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
@@ -336,17 +268,12 @@ def pages() -> Iterator[Any]:
         one.server_close()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "says"),
     [
         ("200", "its answer is not MCP"),
-        ("301", "HTTP 301, a redirect to"),
-        ("302", "HTTP 302, a redirect to"),
-        ("307", "HTTP 307, a redirect to"),
-        ("308", "that is not followed"),
-        ("401", "HTTP 401: "),
-        ("404", "HTTP 404: "),
-        ("500", "HTTP 500: "),
+        *((path, f"HTTP {path}, a redirect to") for path in ("301", "302", "307", "308")),
+        *((path, f"HTTP {path}: ") for path in ("401", "404", "500")),
     ],
 )
 def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, path: str, says: str):
@@ -361,19 +288,16 @@ def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, pa
 # -- servers that misbehave
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("spec", "says"),
     [
         ("mcp:nosuch-command x", "there is no command 'nosuch-command'"),
         ("mcp:/", "/: Permission denied"),
         ("mcp:true", "it ended before it answered"),
-        (
-            script(end=True, error="no module named nosuch"),
-            "it ended before it answered (it said: no module named nosuch)",
-        ),
+        (script(end=True, error="no module named nosuch"), "it ended before it answered (it said: no module named nosuch)"),
         (script(end=True, error=f"bad key {KEY}"), "(it said: bad key [redacted: OpenAI key])"),
     ],
-)
+)  # fmt: skip
 def test_one_that_does_not_start_is_a_line(session: Session, live: Any, spec: str, says: str):
     with pytest.raises(DeepnbError) as error:
         session.tools.add(spec, name="x")
@@ -391,21 +315,15 @@ def test_one_that_does_not_answer_is_given_up(session: Session, live: Any, monke
 def test_what_it_lists_is_not_trusted(session: Session):
     listed = [
         tool("write_file", annotations={"readOnlyHint": True, "deepnb_effect": "reads"}),
-        tool("x__write_file"),
         tool("twice", "first"),
         tool("twice", "second"),
-        tool("long", "Look.\u202e\u200b\x1b[31m" + "x" * 5_000),
         tool("elsewhere", schema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
         tool("list", schema={"type": "array"}),
-        tool("a b\nc" * 30),
     ]
     added = session.tools.add(script(tools=listed), name="odd")
-    assert added.names[:4] == ("odd__write_file", "odd__x__write_file", "odd__twice", "odd__long")
-    assert len(added.names) == 5 and len(added.names[4]) == 64
+    assert added.names == ("odd__write_file", "odd__twice")
     assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
-    assert [session.approvals.words(name) for name in added.names] == ["ask"] * 5
-    described = {t.name: t.description for t in session.options.tools}
-    assert described["odd__long"].startswith("Look.[31mxxx") and len(described["odd__long"]) == 2_000
+    assert [session.approvals.words(name) for name in added.names] == ["ask"] * 2
 
 
 def test_no_url_in_a_schema_is_opened(pages: Any, session: Session):
@@ -428,13 +346,6 @@ def test_what_it_says_between_is_nothing(session: Session, capfd: pytest.Capture
     session.tools.add(script(say=said, error="starting"), name="calc")
     assert given(session, "calc__look")[0] == "success"
     assert capfd.readouterr() == ("", "")
-
-
-def test_arguments_reach_it_as_they_are(session: Session):
-    session.tools.add(script(), name="calc")
-    args = {"self": "a", "config": {"x": 1}, "tool_input": [None], "run_manager": True, "ünïcode": "\u2028"}
-    text = given(session, "calc__look", **args)[1]
-    assert text.startswith(str({"name": "look", "arguments": args}))
 
 
 def test_names_of_servers(session: Session):
@@ -477,34 +388,37 @@ def test_a_function_of_the_same_name_is_neither_replaced_nor_its_approval_taken_
 # -- its end
 
 
-def pid(session: Session, name: str = "calc__look") -> int:
-    return int(given(session, name)[1].rpartition(" ")[2])
+def pid(session: Session) -> int:
+    return int(given(session, "calc__look")[1].rpartition(" ")[2])
 
 
-@pytest.mark.parametrize("how", ["remove", "remove its tool", "again", "close", "collected"])
-def test_its_process_ends_with_it(live: Any, how: str):
+@every_row(
+    "end",
+    [
+        lambda s: s.tools.remove("calc") == ("calc__look",) and not s.options.tools,
+        lambda s: s.tools.remove("calc__look") and s.tools.servers == (),
+        lambda s: s.tools.add(script(), name="calc") and is_alive(pid(s)),
+        lambda s: s.close() is None,
+    ],
+    ids=["remove", "remove its tool", "again", "close"],
+)
+def test_its_process_ends_with_it(live: Any, end: Callable[[Session], bool]):
+    session = Session()
+    session.tools.add(script(), name="calc")
+    process = pid(session)
+    assert is_alive(process) and end(session) and not is_alive(process)
+    session.close()
+    assert not live()
+
+
+def test_its_process_ends_with_a_session_that_nobody_holds():
     session = Session()
     session.tools.add(script(), name="calc")
     process = pid(session)
     assert is_alive(process)
-    if how == "remove":
-        assert session.tools.remove("calc") == ("calc__look",) and not session.options.tools
-    elif how == "remove its tool":
-        session.tools.remove("calc__look")
-        assert session.tools.servers == ()
-    elif how == "again":
-        session.tools.add(script(), name="calc")
-        assert is_alive(pid(session))
-    elif how == "close":
-        session.close()
-    else:
-        del session
-        gc.collect()
-        wait(lambda: not is_alive(process))
-        return
-    assert not is_alive(process)
-    session.close()
-    assert not live()
+    del session
+    gc.collect()
+    wait(lambda: not is_alive(process))
 
 
 @pytest.mark.slow
@@ -528,15 +442,69 @@ def test_it_ends_with_python(tmp_path: Any):
     assert not is_alive(int(ended.stdout)) and ended.stderr == ""
 
 
-def test_a_missing_package_is_a_line(session: Session, monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_package_is_a_line_and_functions_need_none(session: Session, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "deepnb.workshop.servers")
-    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters", None)
-    monkeypatch.setitem(sys.modules, "langchain_mcp_adapters.interceptors", None)
+    for name in ("mcp", "langchain_mcp_adapters", "langchain_mcp_adapters.interceptors"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(DeepnbError) as error:
         session.tools.add(script(), name="calc")
     assert str(error.value) == "MCP servers need the package langchain-mcp-adapters: pip install 'deepnb[mcp]'"
 
+    def free() -> str:
+        """Free."""
+        return ""
 
-def test_states_are_plain_values(calc: Session):
-    (state,) = calc.tools.servers
-    assert json.dumps(state.__dict__) and repr(calc.tools).startswith("<")
+    session.tools.add(free)
+    assert "free" in dict(session.workspace.built.tools) and session.tools.remove("free") == ("free",)
+
+
+SPEC = f"mcp:{shlex.join([sys.executable, '-P', str(HERE / 'odd_mcp_tools.py')])}"
+
+
+@pytest.fixture(scope="module")
+def odd() -> Iterator[Session]:
+    """A session with the server, in whose one thread all is called: no odd result may end it."""
+    with Session(enable_skills=False, enable_memory=False, enable_subagents=False) as one:
+        added = one.tools.add(SPEC, name="odd")
+        assert not added.left_out and len(added.names) == len({*added.names}) == len(ODD)
+        one.configure(approve=dict.fromkeys(added.names, "allow"))
+        yield one
+
+
+@cache
+def offered(session: Session, kind: str) -> dict[str, Any]:
+    """What each tool takes, by its name, as a server of this kind is sent it."""
+    model, server = strict(kind, [Say("Hello.")])
+    session.use(model)
+    assert session.run("hello").text == "Hello." and not server.refused
+    tools = [one.get("function", one) for one in server.requests[-1]["tools"]]
+    return {one["name"]: (one.get("parameters") or one.get("input_schema") or {}).get("properties") for one in tools}
+
+
+@pytest.mark.slow
+@every_row("kind", ["openai", "anthropic"])
+@every_row("what", ODD)
+def test_each_is_called_and_answers(odd, what, kind):
+    one = ODD[what]
+    (name,) = (tool.name for tool in odd.options.tools if tool.offer.own == one.name)
+    parameters = offered(odd, kind)[name] or {}
+    own = [key for key in one.args if key not in parameters]
+    sent = [key for key in parameters if key not in one.args]
+    args = {dict(zip(own, sent, strict=False)).get(key, key): value for key, value in one.args.items()}
+    assert {*args} <= {*parameters}
+    model, server = strict(kind, [[Use(name, args, id=f"call_{len(odd.turns)}")], Say("Done.")])
+    odd.use(model)
+    turn = odd.run(what)
+    (ended,) = (e for e in turn.events if isinstance(e, ToolEnded))
+    said = one.says or ("" if one.gives else f"{ARGUMENTS}{json.dumps(one.args, sort_keys=True, ensure_ascii=False)}")
+    assert (turn.text, server.refused) == ("Done.", [])
+    assert said in ended.result and ended.status == ("error" if one.fails else "ok")
+
+
+@pytest.mark.slow
+def test_a_call_in_text_is_read_whatever_the_tool_takes(odd):
+    answer = json.dumps({"name": "odd__gone", "arguments": ODD["references to nowhere"].args})
+    odd.use(Scripted(answers=[answer, "Done."]))
+    turn = odd.run("go")
+    (ended,) = (e for e in turn.events if isinstance(e, ToolEnded))
+    assert (turn.text, ended.status) == ("Done.", "ok") and ended.result.startswith(ARGUMENTS)

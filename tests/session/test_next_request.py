@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import SystemMessage
 
 from deepnb import Session
 from deepnb.magics.pictures import budget_picture, status_picture
 from tests.support.compactions import AT_LENGTH, Phased
-from tests.support.scripted import call
+from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
 
 SKILL = "---\nname: {0}\ndescription: Reads {0} of all kinds, and says what is in them.\n---\n\n# {0}\n"
@@ -27,8 +28,6 @@ class Polite(AgentMiddleware):
     """Adds to the system prompt, as a user's own may."""
 
     def wrap_model_call(self, request, handler):
-        from langchain_core.messages import SystemMessage
-
         return handler(request.override(system_message=SystemMessage(f"{request.system_message.text}\n\nBe polite.")))
 
 
@@ -75,6 +74,9 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 }
 
 
+OF_MEMORY = [c for c in CHANGES if "memory" in c or c in ("compact", "a note", "forget", "a source")]
+
+
 @pytest.mark.slow
 @every_row("change", list(CHANGES)[::2])
 def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
@@ -84,25 +86,21 @@ def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
 
 
 @pytest.mark.nightly
-@every_row("change", list(CHANGES)[1::2])
-def test_so_it_is_of_the_others(change, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    _is_the_next_request(change, "delta")
-
-
-@pytest.mark.nightly
-@every_row("refresh", ["call", "thread"])
-@every_row("change", [c for c in CHANGES if "memory" in c or c in ("compact", "a note", "forget", "a source")])
-def test_so_it_is_with_the_other_policies(change, refresh, monkeypatch, tmp_path):
+@every_row(
+    ("change", "refresh"),
+    [
+        *((change, "delta") for change in list(CHANGES)[1::2]),
+        *((change, refresh) for change in CHANGES for refresh in ("call", "thread") if change in OF_MEMORY),
+    ],
+)
+def test_so_it_is_of_the_others_and_with_the_other_policies(change, refresh, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     _is_the_next_request(change, refresh)
 
 
 def _is_the_next_request(change: str, refresh: Any) -> None:
     model = Phased(answers=["Yes, they are.", call("look", place="harbour"), *["I see, that is so."] * 40])
-    s = Session(
-        model=model, tools=[look], approve={"look": "allow"}, memory_refresh=refresh, trigger=("tokens", 90_000)
-    )
+    s = Session(model=model, memory_refresh=refresh, trigger=("tokens", 90_000), **unasked(look))
     s.memory.write("/AGENTS.md", "- the harbour rules hold\n- tabs\n")
     talk(s)
     CHANGES[change](s)
@@ -114,7 +112,7 @@ def _is_the_next_request(change: str, refresh: Any) -> None:
     meter = s.workspace.built.meter
     (sent,) = [m for m in (model.requests[-1]) if m.text == "And what of the weather?"]
     prompt = sum(p.tokens for p in meter.measured([sent], ())[1])
-    assert shown.total == first.budget.total - prompt, _difference(shown.parts, first.budget.parts)
+    assert shown.total == first.budget.total - prompt, (shown.parts, first.budget.parts)
     assert f"{shown.total:,}" in picture and f"{shown.total:,}" in status
     assert sum(item.tokens for item in shown.items) == shown.total
 
@@ -130,9 +128,3 @@ def test_a_compaction_by_hand_says_the_figures_that_the_gauge_has_before_and_aft
     before = s.budget().total
     made = s.compact()
     assert (made.before, made.after) == (before, s.budget().total)
-
-
-def _difference(shown, sent) -> str:
-    return ", ".join(
-        f"{part}: shown {shown[part]:,}, sent {sent[part]:,}" for part in sent if shown[part] != sent[part]
-    )

@@ -1,17 +1,25 @@
-"""What deepnb writes down for itself: results that were moved out of the prompt, and the history. Nobody overwrites it."""
+"""What deepnb writes down for itself: nobody overwrites it, and it is its owner's alone on a machine that others use, too."""
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from deepnb import Session
 from deepnb.engine.request import LONGEST
 from deepnb.middleware import GuardMiddleware
+from deepnb.search import Index
+from deepnb.values.wings import home
+from deepnb.views.turn_segments import Segments
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
 
@@ -119,12 +127,8 @@ def test_no_tool_of_an_agent_writes_the_records_and_the_engine_still_does():
     s.configure(model=Scripted(answers=["Summary."]))
     s.compact()
     assert len(s.history()) == sections + 1
-
-
-def test_the_user_may_change_what_is_theirs():
-    s = compacted()
     s.files["/conversation_history/mine.md"] = "x"
-    assert s.files["/conversation_history/mine.md"] == "x"
+    assert s.files["/conversation_history/mine.md"] == "x", "the user may"
 
 
 def test_the_guard_alone_refuses_them_too():
@@ -141,15 +145,9 @@ def test_the_guard_alone_refuses_them_too():
         ran.append(file_path)
         return "deleted"
 
-    agent = create_agent(Scripted(answers=[*bad, "ok"]), [write_file, delete], middleware=[_Plain()])
-    given: Any = {"messages": "go"}
-    made = agent.invoke(given)
-    said = [m.text for m in made["messages"] if isinstance(m, ToolMessage)]
+    made: Any = create_agent(Scripted(answers=[*bad, "ok"]), [write_file, delete], middleware=[GuardMiddleware()])
+    said = [m.text for m in made.invoke({"messages": "go"})["messages"] if isinstance(m, ToolMessage)]
     assert said == ["Error: deepnb keeps its records there"] * 2 and not ran
-
-
-class _Plain(GuardMiddleware):
-    """The guard with its own name."""
 
 
 def test_a_result_too_long_to_be_kept_has_its_ends_and_says_so():
@@ -183,8 +181,6 @@ def twice(**options: Any) -> Session:
 
 
 def test_calls_of_one_id_are_shown_apart():
-    from deepnb.views.turn_segments import Segments
-
     segments = Segments()
     for event in twice().turns[0].events:
         segments.add(event)
@@ -202,8 +198,6 @@ def results(s: Session) -> list[Any]:
 
 
 def test_calls_of_one_id_are_read_back_apart():
-    from langgraph.checkpoint.memory import InMemorySaver
-
     saver = InMemorySaver()
     twice(checkpointer=saver)
     assert results(Session(model=Scripted(answers=["x"]), checkpointer=saver)) == TWICE
@@ -252,3 +246,72 @@ def test_undo_of_a_rewind_brings_the_card_back(tmp_path, kept, prompts, back):
     list(s.resume(s.asked[0].approve()))
     assert s.text == "done" and len(s.turns) == prompts
     s.close()
+
+
+# -- modes of files; what was there keeps its own
+
+
+@pytest.fixture(autouse=True)
+def shared_machine() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    found = [p for p in folder.rglob("*") if stat.S_IMODE(p.stat().st_mode) & 0o077]
+    return sorted(str(p.relative_to(folder)) for p in found)
+
+
+def test_all_that_a_session_writes_is_private(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answers = [call("rows", n=1), "long", "two"]
+    options = {**unasked(rows), "eviction_threshold": 2000, "trigger": ("tokens", 900_000), "keep": ("messages", 1)}
+    with Session(model=Scripted(answers=answers), persist="k.db", **options) as s:
+        s.run("one")
+        s.memory.add("likes tea")
+    with Session(model=Scripted(answers=answers), backend="disk:files", **options) as s:
+        s.memory.keep("deep/mind")
+        s.record("tapes/talk.jsonl")
+        s.run("one")
+        s.run("two")
+        s.memory.daily("was here")
+        s.memory.search("here", 3)
+        s.compact()
+        s.export("out/talk.html")
+        s.export("talk.jsonl")
+        s.export("out/talk.ipynb")
+        s.configure(model="offline", tools=[])
+        if home("session.package"):
+            s.package("app", write=True)
+    Index("own.db").update({"/a.md": "tea"})
+    assert open_to_others(tmp_path) == ["files"], "only the directory of the agent's own files"
+    assert any((tmp_path / "files/large_tool_results").iterdir())
+    packaged = {"agent.py"} if home("session.package") else set()
+    assert {"index.db", "main.jsonl", "main.md", "talk.html", *packaged} <= {path.name for path in tmp_path.rglob("*")}
+
+
+def test_what_was_there_keeps_its_mode(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, file, page = tmp_path / "mind", tmp_path / "mind" / "AGENTS.md", tmp_path / "talk.html"
+    folder.mkdir()
+    for one in (file, page):
+        one.write_text("- mine\n")
+    for path, mode in ((folder, 0o755), (file, 0o644), (page, 0o640)):
+        path.chmod(mode)
+    with Session(model=Scripted(answers=["ok"])) as s:
+        s.memory.keep("mind")
+        s.run("one")
+        s.memory.add("likes tea")
+        s.export("talk.html", overwrite=True)
+    assert "likes tea" in file.read_text()
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, file, page)] == [0o755, 0o644, 0o640]
+    assert open_to_others(tmp_path) == ["mind", "mind/AGENTS.md", "talk.html"]
+
+
+def test_the_agents_own_files_on_a_disk_are_as_the_user_makes_them(tmp_path):
+    with Session(model=Scripted(answers=[call("write_file", file_path="/d/a.txt", content="A"), "ok"])) as s:
+        s.configure(approve={"write_file": "allow"})
+        s.mount("/d", f"disk:{tmp_path / 'd'}")
+        s.run("write")
+    assert stat.S_IMODE((tmp_path / "d/a.txt").stat().st_mode) == 0o644

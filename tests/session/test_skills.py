@@ -1,6 +1,12 @@
-"""Skills of a session: made, shown, disclosed; a broken one stops nothing."""
+"""Skills of a session: made, shown, disclosed, added, switched off, pinned and read; a broken one stops nothing."""
 
 from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -9,22 +15,15 @@ from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
+from deepnb.magics.pictures import skills_picture
+from deepnb.skills import packages as packages_room
 from deepnb.skills.packages import check_name, scaffold
-from deepnb.values.agent import Skill
-from tests.support.scripted import Scripted
+from deepnb.skills.rules import BYTES
+from deepnb.values import tokenizer
+from deepnb.values.agent import Skill, SkillRead
+from deepnb.values.turn import Notice, ToolEnded
+from tests.support.scripted import call, prompt, session
 from tests.support.tables import every_row
-
-
-def session(**options) -> Session:
-    return Session(model=Scripted(answers=["ok"]), **options)
-
-
-def prompt(s: Session) -> str:
-    return message_text(s.options.model.requests[-1][0])
-
-
-def text(name: str, description: str = "Reports.") -> str:
-    return f"---\nname: {name}\ndescription: {description}\n---\n\nTHE BODY\n"
 
 
 def test_new_list_show_write():
@@ -51,20 +50,9 @@ def test_new_list_show_write():
 
 @every_row(
     ("name", "instead"),
-    [
-        ("", "my-skill"),
-        ("CSV Report", "csv-report"),
-        ("../../etc", "etc"),
-        ("a--b", "a-b"),
-        ("-a", "a"),
-        ("a-", "a"),
-        ("a/b", "a-b"),
-        ("a" * 65, "a" * 64),
-        ("a\n", "a"),
-        ("É!", "é"),
-        ("🐧", "my-skill"),
-    ],
-)
+    [("", "my-skill"), ("CSV Report", "csv-report"), ("../../etc", "etc"), ("a--b", "a-b"), ("-a", "a"), ("a-", "a"),
+     ("a/b", "a-b"), ("a" * 65, "a" * 64), ("a\n", "a"), ("É!", "é"), ("🐧", "my-skill")],
+)  # fmt: skip
 def test_bad_names_are_one_line_with_a_good_one(name, instead):
     s = session()
     for make in (s.skills.new, lambda n: s.skills.write(n, "x")):
@@ -83,97 +71,421 @@ def test_whatever_the_description_a_new_skill_is_a_good_one(description):
     assert 1 <= len(found["description"]) <= 1024
 
 
-def test_only_name_description_and_path_are_disclosed():
+def test_only_name_description_and_path_are_disclosed_and_without_skills_nothing():
     s = session()
-    s.skills.write("csv-report", text("csv-report"))
     s.run("a")
+    assert "skill" not in prompt(s).lower().replace("agent_skills", "skill") and s.budget().parts["skills"] == 0
+    s.skills.write("csv-report", text("csv-report"))
+    s.run("b")
     assert "- **csv-report**: Reports. -> read_file `/skills/csv-report/SKILL.md`" in prompt(s)
-    assert "THE BODY" not in prompt(s)
+    assert "THE BODY" not in prompt(s) and s.budget().parts["skills"] > 0
     assert s.snapshot.skills == (Skill("csv-report", "Reports.", "/skills/csv-report/SKILL.md"),)
 
 
-def test_no_skill_costs_no_tokens():
-    s = session()
-    s.run("a")
-    assert "skill" not in prompt(s).lower().replace("agent_skills", "skill")
-    assert s.budget().parts["skills"] == 0
-    s.skills.new("csv-report")
-    s.run("b")
-    assert s.budget().parts["skills"] > 0
-
-
-def test_a_new_changed_or_removed_skill_is_seen_at_the_next_turn():
-    s = session()
-    s.run("a")
-    s.skills.write("one", text("one", "First."))
-    s.run("b")
-    assert "First." in prompt(s)
-    s.skills.write("one", text("one", "Second."))
-    s.run("c")
-    assert "Second." in prompt(s)
-    assert "First." not in prompt(s)
-    del s.files["/skills/one/SKILL.md"]
-    s.run("d")
-    assert "agent_skills" not in prompt(s)
-    assert s.snapshot.skills == ()
-
-
-@every_row(
-    "broken",
-    [
-        "no frontmatter at all",
-        "---\nname: [unclosed\n---\n",
-        "---\nname: broken\n---\nno description\n",
-        "---\n- a list\n---\n",
-        "",
-        b"---\nname: broken\ndescription: caf\xe9\n---\n",
-    ],
-)
+@every_row("broken", ["no frontmatter at all", "", b"---\nname: broken\ndescription: caf\xe9\n---\n"])
 def test_a_broken_skill_is_listed_and_stops_nothing(broken):
     s = session()
     s.skills.write("good", text("good", "A good one."))
-    if isinstance(broken, bytes):
-        s.backend.upload_files([("/skills/broken/SKILL.md", broken)])
-    else:
-        s.files["/skills/broken/SKILL.md"] = broken
+    s.backend.upload_files([("/skills/broken/SKILL.md", broken if isinstance(broken, bytes) else broken.encode())])
+    s.files["/skills/folder/SKILL.md/a.txt"] = s.files["/skills/notes/a.txt"] = "x"
     assert s.run("a").text == "ok"
     assert "A good one." in prompt(s)
-    good, *bad = s.skills.list_skills()
+    good, bad, folder = s.skills.list_skills()
     assert (good.name, good.problem) == ("good", None)
-    assert len(bad) == 1
-    assert bad[0].problem
-    assert bad[0].path == "/skills/broken/SKILL.md"
-    assert bad[0].path in bad[0].problem
-    assert "\n" not in bad[0].problem
+    assert bad.path == "/skills/broken/SKILL.md" and bad.path in str(bad.problem) and "\n" not in str(bad.problem)
+    assert "is_directory" in str(folder.problem)
 
 
-def test_a_later_source_overrides_an_earlier_one():
+def test_a_later_source_overrides_an_earlier_one_unless_it_is_broken():
     s = session(skills=("/base/", "/mine"))
-    for folder, words in (("base", "The base."), ("mine", "My own.")):
-        s.files[f"/{folder}/report/SKILL.md"] = text("report", words)
-    assert s.skills.path("report") == "/mine/report/SKILL.md"
     base, mine = "/base/report/SKILL.md", "/mine/report/SKILL.md"
-    assert s.skills.list_skills() == (Skill("report", "My own.", mine, source="mine", overrides=(base,)),)
+    s.files[base], s.files[mine] = text("report", "The base."), "broken"
     s.run("a")
-    assert "My own." in prompt(s)
-    assert "The base." not in prompt(s)
-    s.files["/mine-not/x.md"] = "x"
-    assert (
-        s.workspace.home.paths.is_shared("/mine/report/SKILL.md"),
-        s.workspace.home.paths.is_shared("/mine-not/x.md"),
-    ) == (True, False)
+    assert "The base." in prompt(s)
+    assert [(k.source, bool(k.problem)) for k in s.skills.list_skills()] == [("base", False), ("mine", True)]
+    s.files[mine] = text("report", "My own.")
+    s.files["/mine/report/more.md"] = s.files["/mine-not/x.md"] = "x"
+    s.files["/mine/reporter/SKILL.md"] = text("reporter")
+    assert s.skills.path("report") == mine
+    assert s.skills.list_skills()[0] == Skill("report", "My own.", mine, source="mine", overrides=(base,))
+    s.run("b")
+    assert "My own." in prompt(s) and "The base." not in prompt(s)
+    is_shared = s.workspace.home.paths.is_shared
+    assert is_shared(mine) and not is_shared("/mine-not/x.md")
+    assert s.skills.remove("report").description == "My own."
+    assert "/mine/report/more.md" not in s.files
+    assert (s.skills.show("report")[0].description, s.skills.show("reporter")[0].name) == ("The base.", "reporter")
+    with pytest.raises(DeepnbError, match="no skill 'other'"):
+        s.skills.remove("other")
+    s.skills.write("bad", "no")
+    s.skills.remove("bad")
+    assert "bad" not in set(s.skills.list()["name"])
 
 
-def test_a_subagent_gets_skills_only_where_configured():
-    from tests.support.scripted import call
+PATH = "/skills/{}/SKILL.md"
 
-    def nested_prompt(**spec) -> str:
-        agent = {"name": "helper", "description": "helps", "system_prompt": "Help.", **spec}
-        task = call("task", id="t1", description="work", subagent_type="helper")
-        s = Session(model=Scripted(answers=[task, "nested", "end"]), subagents=[agent])
-        s.skills.write("one", text("one", "A skill."))
-        s.run("p")
-        return message_text(s.options.model.requests[1][0])
 
-    assert "A skill." not in nested_prompt()
-    assert "A skill." in nested_prompt(skills=["/skills/"])
+def text(name: str, description: str = "Reports.", body: str = "THE BODY") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\n\n{body}\n"
+
+
+def on_disk(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name / "scripts").mkdir(parents=True)
+        (root / name / "SKILL.md").write_text(text(name))
+        (root / name / "scripts" / "run.py").write_text("print(1)\n")
+        (root / name / "logo.png").write_bytes(b"\x89PNG\xff")
+    return root
+
+
+def zipped(path: Path, files: Mapping[Any, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+# -- what is seen at the next turn
+
+
+@every_row("place", ["state", "disk"])
+def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
+    s = session()
+    if place == "disk":
+        s.mount("/skills", f"disk:{tmp_path}")
+    s.skills.write("one", text("one", "First."))
+    s.run("a")
+    assert "First." in prompt(s)
+
+    def write(words: str) -> None:
+        if place == "disk":  # by another program
+            (tmp_path / "one" / "SKILL.md").write_text(words)
+        else:
+            s.skills.write("one", words)
+
+    write(text("Two", "Second."))
+    s.run("b")
+    assert "agent_skills" not in prompt(s)
+    (skill,) = s.skills.list_skills()
+    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name is not all lowercase")
+    assert s.snapshot.skills[0].problem == skill.problem
+    write(text("one", "Third."))
+    s.run("c")
+    assert "Third." in prompt(s)
+    assert s.snapshot.skills[0].problem is None
+    del s.files[PATH.format("one")]
+    s.run("d")
+    assert "agent_skills" not in prompt(s) and s.snapshot.skills == ()
+
+
+def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
+    s = session()
+    words = "Explores a table, says what stands out, and writes a plot of it"
+    names = [f"report-{word}-{i}" for i, word in enumerate(["sales", "weather", "sensor", "patient", "tax"] * 20)]
+    for name in names:
+        s.skills.write(name, text(name, f"{words} for {name}."))
+    s.run("a")
+    block = prompt(s).partition("<agent_skills>")[2].partition("</agent_skills>")[0]
+    for count in (s.count, tokenizer.count):
+        own = sum(count(f"{name} {words} for {name}.") for name in names)
+        assert 0 < (count(block) - own) / 100 <= 40
+    assert len([line for line in block.splitlines() if line.startswith("- **")]) == 100
+
+
+# -- switched off
+
+
+def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
+    s = session()
+    s.skills.new("one")
+    s.skills.new("two")
+    for _ in range(2):
+        s.skills.disable("one")
+    assert s.files["/skills/.disabled"] == "one\n"
+    s.run("a")
+    assert "**one**" not in prompt(s) and "**two**" in prompt(s)
+    assert dict(zip(*s.skills.list()[["name", "state"]].to_numpy().T, strict=True)) == {"one": "off", "two": "on"}
+    assert s.skills.show("one")[0].enabled is False
+    s.files["/skills/.disabled"] = "# not now\n\n one \ntwo\nunknown\n"
+    s.new("other")
+    s.run("b")
+    assert "agent_skills" not in prompt(s)
+    for name in ("one", "two", "two"):
+        s.skills.enable(name)
+    assert s.files["/skills/.disabled"] == "# not now\n\nunknown\n"
+    s.run("c")
+    assert "**one**" in prompt(s)
+    s.skills.disable("one")
+    s.files["/skills/.disabled"] = "one\n"
+    s.skills.enable("one")
+    assert "/skills/.disabled" not in s.files
+    s.skills.write("bad", "no")
+    with pytest.raises(DeepnbError, match="bad can't be used"):
+        s.skills.disable("bad")
+
+
+# -- added
+
+
+@every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
+def test_add_copies_skills_with_all_their_files(how, tmp_path):
+    root = on_disk(tmp_path / "all", "one", "two")
+    (root / "one" / ".git").mkdir()
+    (root / "one" / ".git" / "config").write_text("x")
+    files = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    what = {"one": root / "one", "several": root, "file": root / "one" / "SKILL.md"}.get(how)
+    if how == "zip":
+        what = zipped(tmp_path / "all.zip", files)
+    elif how == "zip of one":
+        what = zipped(tmp_path / "x.zip", {p.removeprefix("one/"): d for p, d in files.items() if p.startswith("one/")})
+    elif how == "zip in a folder":
+        what = zipped(tmp_path / "x.zip", {f"skills-main/{p}": d for p, d in files.items()})
+    s = session()
+    names = s.skills.add(str(what))
+    assert names == (("one", "two") if how in ("several", "zip", "zip in a folder") else ("one",))
+    for name in names:
+        assert s.files[f"/skills/{name}/scripts/run.py"] == "print(1)\n"
+        assert s.backend.download_files([f"/skills/{name}/logo.png"])[0].content == b"\x89PNG\xff"
+    assert not [p for p in s.files if ".git" in p]
+    s.run("a")
+    assert "**one**" in prompt(s)
+
+
+def test_add_again_needs_leave_and_then_replaces_the_whole_directory(tmp_path):
+    root = on_disk(tmp_path, "one")
+    s = session()
+    s.skills.add(root / "one")
+    (root / "one" / "scripts" / "run.py").unlink()
+    (root / "one" / "SKILL.md").write_text(text("one", "Anew."))
+    with pytest.raises(DeepnbError, match=r"a skill 'one' already exists: session.skills.add"):
+        s.skills.add(root / "one")
+    assert s.skills.show("one")[0].description == "Reports."
+    s.skills.add(root / "one", replace=True)
+    assert s.skills.show("one")[0].description == "Anew."
+    assert "/skills/one/scripts/run.py" not in s.files
+    (root / "one" / "SKILL.md").write_text("no")
+    with pytest.raises(DeepnbError, match=r"not added: .*one/SKILL.md:1: the first line is not ---"):
+        s.skills.add(root / "one", replace=True)
+
+
+def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found():
+    s = session(call("glob", pattern="/skills/*120*/SKILL.md"), "done", "again")
+    for n in range(130):
+        words = f"Reports on table {n}. " + "Use it when asked. " * 12
+        s.files[f"/skills/skill-{n}/SKILL.md"] = text(f"skill-{n}", words)
+    s.run("go")
+    listed = s.skills.listed()
+    assert 20 < len(listed) < 130 and 7_700 < s.skills.list()["tokens"].sum() <= 8_000
+    assert s.budget().parts["skills"] <= 8_200
+    more = f"({130 - len(listed)} more skills are not listed here: glob /skills/*WORD*/SKILL.md finds one"
+    assert [line.startswith(more) for line in prompt(s).splitlines() if "are not listed here" in line] == [True]
+    (notice,) = [e.text for e in s.turns[0].events if isinstance(e, Notice)]
+    assert notice == (
+        f"{len(listed)} of 130 skills are listed in requests, the others have to be searched for: %skills disable NAME makes room"
+    )
+    assert next(e.result for e in s.turns[0].events if isinstance(e, ToolEnded)) == "['/skills/skill-120/SKILL.md']"
+    s.run("again")
+    assert not [e for e in s.turns[1].events if isinstance(e, Notice)]
+    rows = {row.name: row.cost for row in skills_picture(s.skills).rows}
+    assert {name for name, cost in rows.items() if cost.endswith("tokens")} == {path.split("/")[2] for path in listed}
+    assert sum(cost == "not listed: the budget is spent" for cost in rows.values()) == 130 - len(listed)
+
+
+@every_row("name", ["../up/SKILL.md", "/etc/SKILL.md", "one/../../SKILL.md", "c:/one/SKILL.md", "one\\SKILL.md"])
+def test_names_in_a_zip_that_leave_it_are_refused(tmp_path, name):
+    s = session()
+    with pytest.raises(DeepnbError, match="points outside"):
+        s.skills.add(zipped(tmp_path / "x.zip", {"one/SKILL.md": text("one"), name: "x"}))
+    assert dict(s.files) == {}
+
+
+def test_hostile_zips(tmp_path):
+    link = zipfile.ZipInfo("one/link")
+    link.external_attr = 0o120777 << 16
+    zips = {
+        "link": zipped(tmp_path / "link.zip", {"one/SKILL.md": text("one"), link: "/etc/passwd"}),
+        "bomb": zipped(tmp_path / "bomb.zip", {"one/SKILL.md": text("one"), "one/big": b"0" * (BYTES + 1)}),
+        "many": zipped(tmp_path / "many.zip", {"one/SKILL.md": text("one"), **{f"one/{i}": "x" for i in range(1000)}}),
+    }
+    (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 not a zip")
+    broken = zips["link"].read_bytes()
+    (tmp_path / "cut.zip").write_bytes(broken[:40] + b"\0" * 20 + broken[60:])
+    s = session()
+    for name, says in (
+        ("link.zip", "one/link is a link"), ("bomb.zip", "one/big has more than 10,485,760 bytes"),
+        ("many.zip", "more than 1,000 files"), ("no.zip", "neither a directory nor a zip"), ("cut.zip", "one/link is a link"),
+        ("gone", "there is no"), ("", "contains no SKILL.md"),
+    ):  # fmt: skip
+        with pytest.raises(DeepnbError, match=says):
+            s.skills.add(tmp_path / name)
+    assert dict(s.files) == {}
+
+
+# -- a source on a disk that is not what it seems
+
+
+def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
+    secret = tmp_path / "secret"
+    on_disk(secret, "stolen")
+    root = tmp_path / "root"
+    on_disk(root, "good")
+    (root / "linked").mkdir()
+    (root / "linked" / "SKILL.md").symlink_to(secret / "stolen" / "SKILL.md")
+    (root / "stolen").symlink_to(secret / "stolen")
+    (root / "folder" / "SKILL.md").mkdir(parents=True)
+    (root / "lower").mkdir()
+    (root / "lower" / "skill.md").write_text(text("lower"))
+    (root / "pipe").mkdir()
+    os.mkfifo(root / "pipe" / "SKILL.md")
+    (root / "empty").mkdir()
+    (root / "big").mkdir()
+    with (root / "big" / "SKILL.md").open("wb") as big:
+        big.truncate(BYTES + 1)
+    s = session()
+    s.mount("/skills", f"disk:{root}")
+    s.run("a")
+    told = {skill.directory: skill.problem or "" for skill in s.skills.list_skills()}
+    assert told.pop("good") == ""
+    assert set(told) == {"linked", "stolen", "folder", "pipe", "big", "lower"}
+    assert "is_directory" in told["folder"] and "10,485,761 bytes" in told["big"] and told["pipe"]
+    assert "SKILL.md is a link that points outside its directory, and is not followed" in told["linked"]
+    assert "the directory is a link that points outside its source, or nowhere, and is refused" in told["stolen"]
+    assert "it is called skill.md" in told["lower"]
+    assert "**good**" in prompt(s) and "stolen" not in prompt(s)
+
+
+def test_a_source_that_can_not_be_listed_is_said_and_stops_nothing(tmp_path):
+    (tmp_path / "file").write_text("x")
+    s = session(skills=("/disk/file/", "/skills/"))
+    s.mount("/disk", f"disk:{tmp_path}")
+    s.skills.new("one")
+    s.run("a")
+    assert "**one**" in prompt(s)
+    good, bad = s.skills.list_skills()
+    assert (good.name, bad.problem.partition(":")[0]) == ("one", "/disk/file/")
+
+
+def test_labels_tell_sources_apart():
+    s = session(skills=("/a/skills/", "/b/skills/", "/c"))
+    for folder in ("/a/skills", "/b/skills", "/c"):
+        name = folder[1]
+        s.files[f"{folder}/{name}/SKILL.md"] = text(name)
+    assert [k.source for k in s.skills.list_skills()] == ["a/skills", "b/skills", "c"]
+
+
+# -- pinned
+
+
+def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
+    s = session()
+    s.skills.write("one", text("one"))
+    s.skills.new("two")
+    assert s.skills.pin("one") > 0
+    s.skills.pin("one")
+    s.skills.pin("two")
+    s.skills.unpin("two")
+    with pytest.raises(DeepnbError, match="two is not pinned"):
+        s.skills.unpin("two")
+    assert s.skills.pinned == ("one",)
+    s.new("other")
+    assert s.skills.pinned == ()
+    s.run("aside")
+    assert "<skill name" not in str(s.options.model.requests[-1])
+    s.switch("main")
+    s.skills.write("one", text("one", body="A NEWER BODY"))
+    s.run("a")
+    assert s.skills.pinned == ()
+    said = [message_text(m) for m in s.options.model.requests[-1][1:]]
+    assert said == ['<skill name="one" path="/skills/one/SKILL.md">\nA NEWER BODY\n</skill>', "a"]
+    s.run("b")
+    assert str(s.options.model.requests[-1]).count("A NEWER BODY") == 1
+    assert s.skills.reads()[PATH.format("one")] == SkillRead((1,), 0, 6, pinned=True)
+    assert s.turns[0].prompt == "a"
+
+
+def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
+    s = session()
+    s.skills.write("bad", "no")
+    with pytest.raises(DeepnbError, match=r"bad can't be pinned: /skills/bad/SKILL\.md:1"):
+        s.skills.pin("bad")
+    s.skills.new("one")
+    s.skills.disable("one")
+    with pytest.raises(DeepnbError, match=r"one can't be pinned: it is disabled: session.skills.enable\('one'\)"):
+        s.skills.pin("one")
+    s.skills.enable("one")
+    s.skills.pin("one")
+    s.skills.remove("one")
+    assert s.run("a").text == "ok"
+
+
+def test_the_teaching_model_answers_the_prompt_and_not_the_pinned_skill():
+    s = Session()
+    s.skills.add("explain-error")
+    s.skills.pin("explain-error")
+    turn = s.run("Remember that I like tea.")
+    assert "tea" in s.files["/AGENTS.md"]
+    assert turn.error is None
+
+
+# -- what was read
+
+
+def test_which_skills_were_read_when_and_whether_whole():
+    long, short = PATH.format("long"), PATH.format("short")
+    s = session(
+        *(call("read_file", file_path=long), "one"),
+        *(call("read_file", file_path=long, offset=100, limit=100), call("read_file", id="c2", file_path=short), "two"),
+        *(call("read_file", file_path=PATH.format("none")), "three"),
+        *(call("read_file", file_path=long), "four"),
+    )
+    s.skills.write("long", text("long", body="\n".join(f"line {i}" for i in range(150))))
+    s.skills.write("short", text("short"))
+    assert s.skills.reads() == {}
+    s.run("a")
+    assert s.skills.reads() == {long: SkillRead((1,), 100, 155)} and not s.skills.reads()[long].whole
+    s.run("b")
+    assert s.skills.reads() == {long: SkillRead((1, 2), 155, 155), short: SkillRead((2,), 6, 6)}
+    assert s.skills.reads()[long].whole
+    s.run("c")
+    s.skills.write("short", text("short", "Another."))
+    s.skills.write("long", text("long", body="\n".join("abc" * 80)))
+    assert s.skills.reads()[short].changed
+    s.run("d")
+    read = s.skills.reads()[long]
+    assert (read.turns, read.lines, read.whole) == ((1, 2, 4), 100, False), "of a changed file it counts anew"
+    s.new("other")
+    assert s.skills.reads() == {}
+
+
+# -- checked
+
+
+def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
+    s = session()
+    s.skills.write("one", text("one"))
+    s.skills.write("two", text("Three"))
+    s.skills.write("four", "---\nname: four\ndescription: x\nversion: 1\n---\n")
+    rows = s.skills.validate()[["file", "line", "grade"]].to_numpy().tolist()
+    assert sorted(rows) == [[PATH.format("four"), 4, "note"], [PATH.format("two"), 2, "broken"]]
+    assert len(s.skills.validate("one")) == 0
+    assert len(s.skills.validate("two")) == len(s.skills.validate(PATH.format("two"))) == 1
+    root = on_disk(tmp_path / "all", "good", "bad")
+    (root / "bad" / "SKILL.md").write_text("no")
+    assert s.skills.validate(root)[["file", "line"]].to_numpy().tolist() == [[f"{root}/bad/SKILL.md", 1]]
+    assert len(s.skills.validate(str(root / "good" / "SKILL.md"))) == 0
+    found = s.skills.validate(zipped(tmp_path / "x.zip", {"SKILL.md": text("B")}))
+    assert found["what"].tolist() == ["the name is not all lowercase"]
+
+
+# -- bundled
+
+
+def test_the_bundled_skills_are_good_and_say_when_to_use_them():
+    found = packages_room.bundled()
+    assert set(found) == {"explore-dataframe", "clear-plot", "tidy-notebook", "explain-error"}
+    for package in found.values():
+        checked = package.checked
+        assert checked.findings == ()
+        assert "Use it when" in checked.skill.description
+        assert checked.skill.license == "MIT"
+        assert len(package.files["SKILL.md"].splitlines()) <= 100  # read whole by one read_file

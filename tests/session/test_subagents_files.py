@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from deepnb import DeepnbError, Session
 from deepnb.engine.request import message_text
 from deepnb.subagents.files import BYTES, check, scaffold
 from deepnb.values.agent import Subagent
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, session
 from tests.support.tables import every_row
 
 TOOLS = ("inspect_variable", "ls", "read_file", "task")
@@ -29,45 +30,28 @@ def file(*fields: str, body: str = "Be strict.", description: str = "description
 
 
 def test_what_a_file_says():
-    listed = checked(
-        file("name: critic", "tools: ls, read_file task", "model: openai:gpt-5.2", "skills: [/skills/, plot]")
-    )
+    fields = ("name: critic", "tools: ls, read_file task", "model: openai:gpt-5.2", "skills: [/skills/, plot]")
+    listed = checked(file(*fields))
     assert listed.problem is None and listed.notes == ()
-    assert listed.agent == Subagent(
-        "critic", "Finds faults.", "Be strict.", ("ls", "read_file", "task"), "openai:gpt-5.2", ("/skills/", "plot")
-    )
-
-
-def test_the_least_there_can_be():
+    more: Any = (("ls", "read_file", "task"), "openai:gpt-5.2", ("/skills/", "plot"))
+    assert listed.agent == Subagent("critic", "Finds faults.", "Be strict.", *more)
     assert checked(GOOD).agent == Subagent("critic", "Finds faults.", "Be strict.")
 
 
 @every_row(
-    "tools",
-    [
-        "tools: ls read_file",
-        "tools: ls,read_file",
-        "tools: [ls, read_file]",
-        "tools:\n  - ls\n  - read_file",
-        "tools: ls, ls, read_file",
-    ],
+    "tools", [" ls read_file", " ls,read_file", " [ls, read_file]", "\n  - ls\n  - read_file", " ls, ls, read_file"]
 )
 def test_tools_in_all_their_spellings(tools):
-    assert checked(file(tools)).agent.tools == ("ls", "read_file")
+    assert checked(file(f"tools:{tools}")).agent.tools == ("ls", "read_file")
 
 
 @every_row(
     ("text", "line", "says"),
     [
-        (b"", 1, "the file is empty: %agent subagents add NAME"),
-        (b" \n\n", 1, "the file is empty"),
+        (b" \n\n", 1, "the file is empty: %agent subagents add NAME"),
         (b"\xff\xfe", 1, "is not UTF-8"),
-        (b"\xef\xbb\xbf---\ndescription: x\n---\nb", 1, "byte order mark"),
         ("no frontmatter", 1, "the first line is not ---"),
-        ("---\ndescription: x\nBe strict.", 1, "the frontmatter is not closed"),
         ("---\n---\nBe strict.", 1, "there is no description"),
-        ("---\n- a\n---\nb", 2, "the frontmatter is a list"),
-        (file(body=""), 0, "there is no text below the frontmatter"),
         (file(body="  \n "), 0, "there is no text below the frontmatter"),
         (file(description="description:"), 2, "description is empty"),
         (file(description="description: [a]"), 2, "description is not text"),
@@ -82,12 +66,9 @@ def test_tools_in_all_their_spellings(tools):
         (file("model:"), 3, "model is empty"),
         (file("model: [a]"), 3, "model is not text"),
         (file("skills: ' '"), 3, "skills is empty: give at least one, or remove the line to give it none"),
-        (file("a: &x 1"), 3, "&x is read as a YAML anchor"),
-        (file("a: *x"), 3, "*x is read as a YAML alias"),
-        (file("\tmodel: x"), 3, ""),
         ("x" * (BYTES + 1), 0, "the limit is 100,000"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_file_says_where_and_what_to_write(text, line, says):
     problem = checked(text).problem
     assert problem is not None
@@ -102,17 +83,11 @@ def test_names_that_are_none(name):
     assert problem is not None and problem.startswith(f"/agents/{name}: ")
 
 
-def test_a_name_in_full_width_letters_is_the_plain_one():
-    assert checked(GOOD, "ｃritic.md").agent.name == "critic"
-
-
 def test_strange_fields_are_notes():
-    listed = checked(file("color: red", "skills: plot", "tools: ls"))
-    assert listed.problem is None
-    assert [note.partition(": ")[2].partition(":")[0] for note in listed.notes] == [
-        "color is not a field of a subagent",
-        "it has skills but no tool to read them",
-    ]
+    listed = checked(file("color: red", "skills: plot", "tools: ls"), "ｃritic.md")
+    assert listed.problem is None and listed.agent.name == "critic"
+    said = [note.partition(": ")[2].partition(":")[0] for note in listed.notes]
+    assert said == ["color is not a field of a subagent", "it has skills but no tool to read them"]
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda t: f"---\n{t}\n---\nbody".encode("utf-8", "replace")))
@@ -130,10 +105,6 @@ def test_a_scaffold_is_good_whatever_is_said_of_it(description):
 # -- in a session
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
 class Schemas(Scripted):
     """Keeps the description of the tool `task` as it was bound."""
 
@@ -147,29 +118,24 @@ class Schemas(Scripted):
 
 def test_added_changed_broken_and_removed_between_two_turns():
     s = Session(model=Schemas(answers=["ok"]))
-    told = s.options.model.told
-    s.run("a")
-    assert "- critic" not in told[-1] and "- general-purpose: " in told[-1]
-    s.files["/agents/critic.md"] = GOOD
-    s.run("b")
-    assert "- critic: Finds faults." in told[-1]
-    s.files["/agents/critic.md"] = file(description="description: Finds more.")
-    s.run("c")
-    assert "- critic: Finds more." in told[-1]
-    s.files["/agents/critic.md"] = "broken"
-    assert s.run("d").text == "ok"
-    assert "- critic" not in told[-1]
-    assert [(one.agent.name, bool(one.problem)) for one in s.subagents.list_subagents()] == [
-        ("general-purpose", False),
-        ("critic", True),
-    ]
-    s.files["/agents/critic.md"] = GOOD
-    s.run("e")
-    assert "- critic: Finds faults." in told[-1]
-    s.subagents.remove("critic")
-    s.run("f")
-    assert "- critic" not in told[-1]
-    assert s.turns[-1].error is None
+    path, told = "/agents/critic.md", s.options.model.told
+    steps = (
+        (lambda: None, None),
+        (lambda: s.files.__setitem__(path, GOOD), "Finds faults."),
+        (lambda: s.files.__setitem__(path, file(description="description: Finds more.")), "Finds more."),
+        (lambda: s.files.__setitem__(path, "broken"), None),
+        (lambda: s.files.__setitem__(path, GOOD), "Finds faults."),
+        (lambda: s.new("other"), "Finds faults."),
+        (lambda: s.new("apart", empty=True), None),
+        (lambda: (s.switch("main"), s.subagents.remove("critic")), None),
+    )
+    for step, words in steps:
+        step()
+        assert s.run("go").text == "ok"
+        assert (f"- critic: {words}" if words else "- general-purpose: ") in told[-1]
+        assert ("- critic" in told[-1]) is bool(words)
+        (problem,) = [one.problem for one in s.subagents.list_subagents() if one.agent.name == "critic"] or [None]
+        assert bool(problem) is (s.files.get(path) == "broken")
 
 
 def test_a_description_of_several_lines_lists_one_subagent():
@@ -222,22 +188,26 @@ def test_what_it_is_sent_its_prompt_its_tools_and_nothing_of_memory():
     assert tools == {"read_file", "inspect_variable"}
 
 
-def test_skills_by_name_and_by_directory():
-    def prompt(line: str) -> str:
-        task = call("task", id="t1", description="go", subagent_type="critic")
-        s = session(task, "done", "end")
-        for name in ("one", "two"):
-            s.skills.new(name, f"The {name}.")
-        s.files["/more/three/SKILL.md"] = "---\nname: three\ndescription: The three.\n---\nx\n"
-        s.files["/agents/critic.md"] = file(line)
-        s.run("p")
-        return message_text(s.options.model.requests[1][0])
-
-    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: one")] == ["one"]
-    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: ｏｎｅ")] == ["one"]
-    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: /skills/")] == ["one", "two"]
-    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt("skills: two, /more/")] == ["two", "three"]
-    assert "agent_skills" not in prompt("skills: nosuch")
+@every_row(
+    ("line", "there"),
+    [
+        ("skills: one", ["one"]),
+        ("skills: ｏｎｅ", ["one"]),
+        ("skills: /skills/", ["one", "two"]),
+        ("skills: two, /more/", ["two", "three"]),
+        ("skills: nosuch", []),
+    ],
+)
+def test_skills_by_name_and_by_directory(line: str, there: list[str]):
+    s = session(call("task", id="t1", description="go", subagent_type="critic"), "done", "end")
+    for name in ("one", "two"):
+        s.skills.new(name, f"The {name}.")
+    s.files["/more/three/SKILL.md"] = "---\nname: three\ndescription: The three.\n---\nx\n"
+    s.files["/agents/critic.md"] = file(line)
+    s.run("p")
+    prompt = message_text(s.options.model.requests[1][0])
+    assert [w for w in ("one", "two", "three") if f"The {w}." in prompt] == there
+    assert ("agent_skills" in prompt) is bool(there)
 
 
 def notes(*lines: str) -> tuple[str, ...]:
@@ -264,15 +234,11 @@ def notes(*lines: str) -> tuple[str, ...]:
         ("torn", "the skill 'torn' can't be used: %skills show torn shows why"),
         ("/nowhere/", "no skill below '/nowhere/': give a directory of skills, or use one of plot"),
         ("three", "no skill 'three': remove it, or use one of plot"),
+        *((there, "") for there in ("plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more")),
     ],
 )
 def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
-    assert notes("model: offline", f"skills: plot, {skills}") == (f"/agents/critic.md:4: {says}",)
-
-
-@every_row("skills", ["plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more"])
-def test_skills_that_are_there_need_no_note(skills):
-    assert notes(f"skills: {skills}") == ()
+    assert notes("model: offline", f"skills: plot, {skills}") == ((f"/agents/critic.md:4: {says}",) if says else ())
 
 
 def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
@@ -289,67 +255,60 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     assert broken.problem.startswith("/agents/critic.md:3: its model: ")
 
 
-def test_files_belong_to_the_session_and_an_empty_thread_has_none():
-    s = session()
-    s.subagents.new("critic")
-    s.run("a")
-    s.new("other")
-    assert "critic" in set(s.subagents.list()["name"])
-    s.new("apart", empty=True)
-    assert "critic" not in set(s.subagents.list()["name"])
-
-
-def test_a_credential_is_refused_in_a_subagents_file():
-    s = session()
-    with pytest.raises(DeepnbError, match="not written"):
-        s.files["/agents/critic.md"] = file(body="Use ghp_" + "aB3dE6gH9j" * 3 + "kL2mN5")
-    assert "/agents/critic.md" not in s.files
-
-
-def test_switched_off_nothing_is_read(monkeypatch):
-    s = session(enable_subagents=False)
-    s.subagents.new("critic")
-
-    def fail(*args):
-        raise AssertionError("read")
-
-    monkeypatch.setattr(s.subagents, "list_subagents", fail)
-    assert s.run("p").text == "ok"
-
-
 # -- copied in
 
 
-def test_add_takes_a_file_or_a_directory_all_or_none(tmp_path: Path):
+def agents(folder: Path, last: str = GOOD) -> Path:
+    """Two good ones, and a last one; other things beside them."""
+    for name, text in (("a", GOOD), ("b", GOOD), ("c", last)):
+        (folder / f"{name}.md").write_text(text)
+    (folder / "notes.txt").write_text("x")
+    (folder / "empty").mkdir()
+    return folder
+
+
+KEY = "sk-ant-api03-" + "Zx9Qv7Lm2Rt5Kp8Wn3" * 4 + "-AA"
+
+
+def test_a_file_or_a_directory_is_added(tmp_path: Path):
     s = session()
-    (tmp_path / "one.md").write_text(GOOD)
-    (tmp_path / "two.md").write_text(GOOD)
-    (tmp_path / "notes.txt").write_text("x")
-    assert s.subagents.add(tmp_path / "one.md") == ("one",)
-    with pytest.raises(DeepnbError, match="a subagent 'one' already exists"):
+    assert s.subagents.add(agents(tmp_path) / "a.md") == ("a",)
+    with pytest.raises(DeepnbError, match="a subagent 'a' already exists"):
         s.subagents.add(tmp_path)
-    assert "/agents/two.md" not in s.files
-    assert s.subagents.add(tmp_path, replace=True) == ("one", "two")
-    (tmp_path / "three.md").write_text("broken")
-    with pytest.raises(DeepnbError, match=r"not added: .*three\.md:1: the first line is not ---"):
-        s.subagents.add(tmp_path, replace=True)
-    for name, says in (("gone.md", "there is no"), ("notes.txt", "not a Markdown file"), ("empty", "has no NAME.md")):
-        (tmp_path / "empty").mkdir(exist_ok=True)
-        with pytest.raises(DeepnbError, match=says):
-            s.subagents.add(tmp_path / name)
-    assert sorted(s.files) == ["/agents/one.md", "/agents/two.md"]
+    assert s.subagents.names() == ("general-purpose", "a")
+    assert s.subagents.add(tmp_path, replace=True) == ("a", "b", "c")
+    assert s.subagents.names() == ("general-purpose", "a", "b", "c")
+
+
+@every_row(
+    ("last", "what", "says"),
+    [
+        (file(body=f"Log in with {KEY}"), "", r"/agents/c\.md.*Anthropic"),
+        ("no frontmatter", "", r"not added: .*c\.md:1: the first line is not ---"),
+        (GOOD, "gone.md", "there is no"),
+        (GOOD, "notes.txt", "not a Markdown file"),
+        (GOOD, "empty", "has no NAME.md"),
+    ],
+)
+def test_where_one_is_refused_none_is_added_and_those_there_are_as_they_were(tmp_path, last, what, says):
+    s = session()
+    s.files["/agents/a.md"] = old = GOOD.replace("strict", "mild")
+    with pytest.raises(DeepnbError, match=says):
+        s.subagents.add(agents(tmp_path, last) / what, replace=True)
+    assert dict(s.files) == {"/agents/a.md": old}
 
 
 def test_new_and_remove():
     s = session(subagents=[{"name": "mine", "description": "d"}])
     assert s.subagents.new("critic", 'Finds "faults".') == "/agents/critic.md"
     assert s.subagents.show("critic")[0].agent.description == 'Finds "faults".'
-    with pytest.raises(DeepnbError, match="a subagent 'critic' already exists"):
-        s.subagents.new("critic")
-    with pytest.raises(DeepnbError, match="'mine' is already defined in Python"):
-        s.subagents.new("mine")
-    with pytest.raises(DeepnbError, match="can't be a subagent's name"):
-        s.subagents.new("../up")
+    for name, line in (
+        ("critic", "already exists"),
+        ("mine", "already defined in Python"),
+        ("../up", "can't be a sub"),
+    ):
+        with pytest.raises(DeepnbError, match=line):
+            s.subagents.new(name)
     assert s.subagents.remove("critic") == "/agents/critic.md"
     for name in ("critic", "mine", "general-purpose"):
         with pytest.raises(DeepnbError):

@@ -1,18 +1,21 @@
-"""Subagents given in Python: their shape, their model and its window, what they cost and under which name."""
+"""Subagents given in Python: their shape, their model and its window, what they cost, and how deep they nest."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langchain_core.tools import tool
 
 from deepnb import DeepnbError, Session, Subagent
 from deepnb.engine.request import message_text
 from deepnb.models.teaching import TeachingModel
-from deepnb.values.turn import Compacted, ModelEnded, ToolEnded, Usage
-from tests.support.scripted import Paid, Scripted, call
+from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, ToolEnded, Usage
+from tests.support.nesting import Plan, Planned
+from tests.support.scripted import Paid, Scripted, call, session
 from tests.support.tables import every_row
 
 CRITIC: dict[str, Any] = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
@@ -23,10 +26,6 @@ GO = call("task", id="t1", description="look", subagent_type="critic")
 def weigh(thing: str) -> str:
     """Weigh a thing."""
     return f"{thing}: 3 kg"
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def nested_tools(spec, **options) -> set[str]:
@@ -45,22 +44,19 @@ KERNEL = {"list_variables", "inspect_variable", "query_table", "read_notebook", 
 
 
 @every_row(
-    ("tools", "expected"),
+    ("tools", "options", "expected"),
     [
-        (None, {*FILES, *KERNEL, "weigh", "task"}),
-        ([], {*FILES, "task"}),
-        ([weigh], {*FILES, "task", "weigh"}),
-        (["weigh"], {"weigh"}),
-        (["grep", "task"], {"read_file", "grep", "task"}),
-        (["list_variables", weigh], {"list_variables", "weigh"}),
+        (None, {}, {*FILES, *KERNEL, "weigh", "task"}),
+        ([], {}, {*FILES, "task"}),
+        ([weigh], {}, {*FILES, "task", "weigh"}),
+        (["weigh"], {}, {"weigh"}),
+        (["grep", "task"], {}, {"read_file", "grep", "task"}),
+        (["list_variables", weigh], {}, {"list_variables", "weigh"}),
+        (None, {"enable_filesystem": False}, {*KERNEL, "weigh", "task"}),
     ],
 )
-def test_which_tools_it_has(tools, expected):
-    assert nested_tools({**CRITIC, "tools": tools}, tools=[weigh]) == expected
-
-
-def test_the_tools_of_one_without_file_tools_at_all():
-    assert nested_tools(CRITIC, enable_filesystem=False) == {*KERNEL, "task"}
+def test_which_tools_it_has(tools, options, expected):
+    assert nested_tools({**CRITIC, "tools": tools}, tools=[weigh], **options) == expected
 
 
 @every_row(
@@ -92,10 +88,7 @@ def test_a_mistake_is_one_line(given, says):
 @every_row(
     ("spec", "says"),
     [
-        (
-            {**CRITIC, "tools": ["nosuch"]},
-            "the subagent 'critic' has no tool 'nosuch' to choose from: use one of list_variables",
-        ),
+        ({**CRITIC, "tools": ["nosuch"]}, "'critic' has no tool 'nosuch' to choose from: use one of list_variables"),
         ({**CRITIC, "model": "nosuch:x"}, "nosuch"),
         ({**CRITIC, "model": 3}, "a int is not a chat model"),
         ({**CRITIC, "tools": [lambda x: x]}, "the subagent 'critic' can't be made"),
@@ -129,23 +122,16 @@ def test_without_the_general_purpose_one_and_any_other_there_is_no_tool():
 def test_a_graph_of_ones_own_as_a_subagent():
     other = Session(model=Scripted(answers=["from the other"]))
     spec = {"name": "other", "description": "d", "runnable": other.graph}
-    s = session(
-        call("task", id="t1", description="look", subagent_type="other"),
-        "end",
-        subagents=[spec],
-        approve={"task": "allow"},
-    )
+    task = call("task", id="t1", description="look", subagent_type="other")
+    s = session(task, "end", subagents=[spec], approve={"task": "allow"})
     s.run("p")
     assert [e.result for e in s.last.events if isinstance(e, ToolEnded)] == ["from the other"]
 
 
 def test_a_name_that_is_not_there_is_told_to_the_model():
-    s = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end")
-    turn = s.run("p")
-    assert turn.text == "end"
-    assert "the only allowed types are `general-purpose`" in next(
-        e.result for e in turn.events if isinstance(e, ToolEnded)
-    )
+    turn = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end").run("p")
+    (told,) = [e.result for e in turn.events if isinstance(e, ToolEnded)]
+    assert turn.text == "end" and "the only allowed types are `general-purpose`" in told
 
 
 # -- its own model
@@ -162,14 +148,8 @@ def test_a_model_of_its_own_has_its_own_window_and_counter():
 
 
 def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
-    own = Scripted(
-        answers=[
-            *(call("read_file", id=f"n{i}", file_path="/big.txt", limit=400) for i in range(3)),
-            "SUMMARY",
-            "done",
-        ],
-        profile={"max_input_tokens": 11_000},
-    )
+    reads = [call("read_file", id=f"n{i}", file_path="/big.txt", limit=400) for i in range(3)]
+    own = Scripted(answers=[*reads, "SUMMARY", "done"], profile={"max_input_tokens": 11_000})
     s = session(GO, "end", subagents=[{**CRITIC, "model": own}])
     s.files["/big.txt"] = "some words in a row\n" * 400
     s.run("p")
@@ -213,22 +193,14 @@ def test_what_it_costs_is_priced_by_its_own_model():
 # -- the ledger
 
 
-def test_calls_stand_in_the_ledger_under_their_agents_name():
-    inner = call("task", id="t2", description="x", subagent_type="general-purpose")
-    s = session(GO, inner, "at two", "at one", "end", subagents=[CRITIC])
-    s.run("p")
-    assert list(s.ledger()["agent"]) == ["main", "critic", "general-purpose", "critic", "main"]
-    assert [c.path for c in s.last.calls] == [(), ("t1",), ("t1", "t2"), ("t1",), ()]
-
-
 def test_side_by_side_each_call_has_its_own_name():
-    both = AIMessage("", tool_calls=[
-        {"name": "task", "args": {"description": d, "subagent_type": d}, "id": f"id-{d}"} for d in ("critic", "other")
-    ])  # fmt: skip
+    both = call("task", "id-critic", description="c", subagent_type="critic")
+    both.tool_calls += call("task", "id-other", description="o", subagent_type="other").tool_calls
     s = session(both, "x", subagents=[CRITIC, {**CRITIC, "name": "other"}])
     s.run("p")
     nested = {(c.agent, c.path) for c in s.last.calls if c.path}
     assert nested == {("critic", ("id-critic",)), ("other", ("id-other",))}
+    assert sorted(s.ledger()["agent"]) == ["critic", "main", "main", "other"]
 
 
 def test_what_each_spent_in_a_thread():
@@ -245,24 +217,128 @@ def test_what_each_spent_in_a_thread():
     assert s.subagents.spent() == {}
 
 
-def test_memory_is_neither_inherited_nor_given_back_at_any_depth():
+def test_memory_is_neither_inherited_read_nor_given_back_at_any_depth():
     inner = call("task", id="t2", description="deeper", subagent_type="general-purpose")
-    s = session(GO, inner, "at two", "at one", "end", subagents=[CRITIC])
+    look = [call("read_file", id="r", file_path="/MEMORY.md"), call("grep", id="g", pattern="merger")]
+    s = session(GO, inner, *look, "at two", "at one", "end", subagents=[CRITIC])
     s.memory.add("likes tea")
     s.memory.add("the merger is in May", "/MEMORY.md")
     s.skills.new("csv-report", "A SKILL.")
     s.run("p")
-    for request in s.options.model.requests[1:4]:
+    for request in s.options.model.requests[1:6]:
         sent = "\n".join(map(message_text, request))
-        assert "likes tea" not in sent and "merger" not in sent and "A SKILL." not in sent
-    assert "likes tea" in message_text(s.options.model.requests[4][0])
-
-
-def test_long_term_memory_is_kept_from_one_two_levels_down():
-    inner = call("task", id="t2", description="deeper", subagent_type="general-purpose")
-    look = [call("read_file", id="r", file_path="/MEMORY.md"), call("grep", id="g", pattern="merger")]
-    s = session(GO, inner, *look, "at two", "at one", "end", subagents=[CRITIC])
-    s.memory.add("the merger is in May", "/MEMORY.md")
-    s.run("p")
+        assert "likes tea" not in sent and "merger is" not in sent and "A SKILL." not in sent
     results = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path == ("t1", "t2")]
     assert len(results) == 2 and "May" not in "".join(results)
+    assert "likes tea" in message_text(s.options.model.requests[6][0])
+    assert s.snapshot.memory["/AGENTS.md"] == "- likes tea\n"
+
+
+ANY = "general-purpose"
+
+
+def chain(levels: int, agent: str = ANY) -> Plan:
+    """A plan in which each of `levels` agents hands its task on."""
+    plan = Plan(f"a{levels}")
+    for level in reversed(range(levels)):
+        plan = Plan(f"a{level}", ((agent, plan),))
+    return plan
+
+
+def paths(s: Session) -> set[tuple[str, ...]]:
+    return {e.path for e in s.last.events if isinstance(e, ModelStarted)}
+
+
+def refusals(s: Session) -> list[ToolEnded]:
+    ended = [e for e in s.last.events if isinstance(e, ToolEnded)]
+    return [e for e in ended if "max_subagent_depth" in e.result and e.status == "error"]
+
+
+@every_row("options", [{}, {"max_subagent_depth": 1}, {"max_subagent_depth": 5}])
+def test_a_chain_stops_at_the_limit_and_every_agent_goes_on(options):
+    s, limit = Session(model=Planned(), **options), options.get("max_subagent_depth", 3)
+    for turn in (s.run(str(chain(9))), s.run(str(chain(9)))):
+        assert max(map(len, paths(s))) == limit
+        (refused,) = refusals(s)
+        assert len(refused.path) == limit
+        assert f"nested {limit} deep, and max_subagent_depth is {limit}" in refused.result
+        assert turn.error is None and turn.interrupted is None
+        assert turn.text.startswith("a0(a1(") and f"a{limit}(Error: no subagent was started." in turn.text
+
+
+plans = st.recursive(
+    st.just(()),
+    lambda tasks: st.lists(st.tuples(st.sampled_from([ANY, "first", "second"]), tasks), max_size=3).map(tuple),
+    max_leaves=8,
+)
+
+
+def named(tasks: tuple, name: str = "n") -> Plan:
+    return Plan(name, tuple((agent, named(inner, f"{name}-{i}")) for i, (agent, inner) in enumerate(tasks)))
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(tasks=plans, limit=st.integers(1, 4))
+def test_exactly_the_agents_above_the_limit_run(tasks, limit):
+    plan = named(tasks)
+    own = [{"name": n, "description": n, "system_prompt": n} for n in ("first", "second")]
+    s = Session(model=Planned(), max_subagent_depth=limit, subagents=own)
+    turn = s.run(str(plan))
+    assert paths(s) == {ids[1:] for ids in plan.within(limit)}
+    assert len(refusals(s)) == plan.refused(limit)
+    assert turn.error is None
+
+
+def test_agents_of_ones_own_and_of_files_count_as_well():
+    s = Session(model=Planned(), subagents=[{"name": "mine", "description": "d", "system_prompt": "p"}])
+    s.subagents.new("filed")
+    inner = Plan("a4", (("filed", Plan("a5")),))
+    for agent, name in (("mine", "a3"), ("filed", "a2"), ("mine", "a1"), (ANY, "a0")):
+        inner = Plan(name, ((agent, inner),))
+    s.run(str(inner))
+    assert max(map(len, paths(s))) == 3
+    assert len(refusals(s)) == 1
+
+
+def test_another_session_as_a_subagent_counts_from_where_it_is_called():
+    inner = Session(model=Planned(), max_subagent_depth=3)
+    spec = {"name": "other", "description": "d", "runnable": inner.graph}
+    s = Session(model=Planned(), subagents=[spec], approve={"task": "allow"})
+    s.run(str(Plan("a0", (("other", chain(9)),))))
+    assert max(map(len, paths(s))) == 3
+
+
+def test_the_limit_holds_in_a_graph_that_is_awaited():
+    s = Session(model=Planned(), max_subagent_depth=2)
+    ask = {"messages": [("user", str(chain(9)))]}
+    out = asyncio.run(s.graph.ainvoke(ask, {"configurable": {"thread_id": "t"}}))
+    assert out["messages"][-1].text.startswith("a0(a1(a2(Error: no subagent was started.")
+
+
+def test_the_limit_holds_after_a_resume():
+    """The run is cut two levels down and goes on there: the depth is the one it had."""
+    task = [call("task", id=f"t{i}", description="go", subagent_type=ANY) for i in range(4)]
+    answers = [task[0], task[1], KeyboardInterrupt(), task[2], task[3], "at three", "at two", "at one", "end"]
+    s = Session(model=Scripted(answers=answers))
+    with pytest.raises(KeyboardInterrupt):
+        s.run("p")
+    assert s.pending
+    list(s.resume("again"))
+    assert s.last.text == "end"
+    (refused,) = refusals(s)
+    assert len(refused.path) == 3
+
+
+def test_a_subagent_has_the_limit_of_steps_too():
+    task = call("task", id="t1", description="work", subagent_type=ANY)
+    s = Session(model=Scripted(answers=[task, *(call("ls", id="n", path=f"/{i}") for i in range(6))]), max_steps=5)
+    turn = s.run("p")
+    assert turn.interrupted == "reached the limit of 5 steps in the subagent general-purpose"
+    assert len(turn.calls) == 6
+
+
+@every_row("wrong", [0, -1, True, "3", None, 2.5])
+def test_a_limit_that_is_none(wrong):
+    with pytest.raises(DeepnbError, match="max_subagent_depth can't be"):
+        Session(max_subagent_depth=wrong)

@@ -1,87 +1,45 @@
-"""Threads: new, switch, fork, rewind, undo, re-run; memory belongs to the session, other files to a thread."""
+"""Threads: new, switch, fork, rewind, undo, re-run; made apart (`empty`), and such that others can read along (`shared`)."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from deepnb import DeepnbError, Session
-from deepnb.values.turn import Notice
-from tests.support.scripted import Scripted, call
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+from deepnb.backends.disk import DiskBackend
+from deepnb.memory.layers import Scope
+from deepnb.values.turn import Notice, ToolEnded
+from tests.support.scripted import call, results, session
+from tests.support.tables import every_row
 
 
 def said(session: Session) -> list[str]:
     return [m.text for m in session.snapshot.messages if m.role == "user" and not m.source]
 
 
-def test_a_new_thread_keeps_memory_and_skills_and_no_other_file():
+@every_row(
+    ("go", "line"),
+    [
+        (lambda s: s.switch("x"), "no thread 'x'"),
+        (lambda s: s.run("p", thread="x"), "no thread 'x'"),
+        (lambda s: s.new("main"), "a thread 'main' already exists"),
+        *(
+            (lambda s, bad=bad: s.new(bad), "is not a valid thread name")
+            for bad in ("a/b", "..", "a b", "-x", "x" * 101)
+        ),
+        (lambda s: s.rewind(2), "no turn 2: thread main has turns 1 to 1"),
+        (lambda s: s.rewind(-1), "no turn -1: thread main has turns 1 to 1"),
+        (lambda s: s.fork("f", at=7), "no turn 7"),
+        (lambda s: s.undo(), "nothing to undo"),
+    ],
+)
+def test_where_nothing_is_to_go_to_is_one_line_and_changes_nothing(go, line):
     s = session()
-    s.memory.add("likes tea")
-    s.skills.new("csv-report")
-    s.files["/memory/2026-01-01.md"] = "a note\n"
-    s.files["/data.csv"] = "a,b\n"
-    s.run("one")
-    assert s.new() == "thread-2"
-    s.run("two")
-    assert list(s.files) == ["/AGENTS.md", "/memory/2026-01-01.md", "/skills/csv-report/SKILL.md"]
-    assert said(s) == ["two"]
-    assert s.switch("main") == "main"
-    assert said(s) == ["one"]
-    assert "/data.csv" in s.files
-
-
-def test_what_one_thread_learns_another_sees_at_its_next_turn():
-    write = call("write_file", file_path="/AGENTS.md", content="- likes tea\n")
-    s = session("hello", write, "written", "hello again")
-    s.run("one")
-    s.new("b")
-    s.run("remember")
-    s.switch("main")
-    assert s.files["/AGENTS.md"] == "- likes tea\n"
-    turn = s.run("again")
-    assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
-    assert "+- likes tea" in str(s.options.model.requests[-1][-2].content)
-
-
-def test_what_one_thread_deletes_is_gone_in_the_other():
-    s = session()
-    s.memory.add("likes tea")
-    s.run("one")
-    s.new("b")
-    s.run("two")
-    del s.files["/AGENTS.md"]
-    s.switch("main")
-    assert list(s.files) == []
-    assert s.run("three").after.files == {}
-
-
-def test_an_interrupted_thread_does_not_forget_what_another_learned():
-    s = session(call("ls", path="/"), "b speaks", "a goes on")
-    s.run("one", max_steps=1)
-    s.new("b")
-    s.memory.add("learned in b")
-    s.run("two")
-    s.switch("main")
-    list(s.resume())
-    assert s.files["/AGENTS.md"] == "- learned in b\n"
-    s.switch("b")
-    assert s.files["/AGENTS.md"] == "- learned in b\n"
-
-
-def test_switching_to_no_thread_is_one_line():
-    s = session()
-    with pytest.raises(DeepnbError, match="no thread 'x'"):
-        s.switch("x")
-    with pytest.raises(DeepnbError, match="a thread 'main' already exists"):
-        s.new("main")
-    for bad in ("a/b", "..", "", "a b", "-x", "x" * 101):
-        if bad:
-            with pytest.raises(DeepnbError, match="is not a valid thread name"):
-                s.new(bad)
-    assert [t.name for t in s.threads] == ["main"]
+    s.run("a")
+    with pytest.raises(DeepnbError, match=line):
+        go(s)
+    assert [t.name for t in s.threads] == ["main"] and said(s) == ["a"]
 
 
 def test_the_list_of_threads():
@@ -93,147 +51,16 @@ def test_the_list_of_threads():
     assert (infos["main"].turns, infos["main"].messages, infos["main"].current) == (1, 2, False)
     assert (infos["f"].turns, infos["f"].messages, infos["f"].parent) == (2, 4, "main@1")
     assert next(t for t in s.threads if t.current) == infos["f"]
-
-
-def test_a_fork_goes_its_own_way():
-    s = session("1", "2", "3", "4")
-    s.run("a")
-    s.run("b")
-    assert s.fork(at=1) == "thread-2"
-    s.run("c")
-    assert said(s) == ["a", "c"]
-    assert [t.prompt for t in s.turns] == ["a", "c"]
-    assert [t.number for t in s.turns] == [1, 2]
-    s.switch("main")
-    s.run("d")
-    assert said(s) == ["a", "b", "d"]
-
-
-def test_a_fork_without_a_number_begins_as_the_thread_stands():
-    s = session()
-    s.run("a")
-    s.files["/data.csv"] = "put in after the turn\n"
-    s.fork("f")
-    assert s.files["/data.csv"] == "put in after the turn\n"
-    s.fork("g", at=1)
-    assert "/data.csv" not in s.files
-
-
-def test_a_fork_of_an_old_turn_has_the_memory_of_today():
-    s = session()
-    s.run("a")
-    s.memory.add("learned after turn 1")
-    s.run("b")
-    s.fork("f", at=1)
-    assert s.files["/AGENTS.md"] == "- learned after turn 1\n"
-    assert s.run("c").after.files["/AGENTS.md"] == "- learned after turn 1\n"
-    s.switch("main")
-    assert s.files["/AGENTS.md"] == "- learned after turn 1\n"
-
-
-def test_a_fork_can_be_rewound_into_the_turns_it_came_with():
-    s = session("1", "2", "3", "4", "5")
-    s.run("a")
-    s.files["/data.csv"] = "x"
-    s.run("b")
-    s.fork("f")
-    s.run("c")
-    s.rewind(1)
-    assert said(s) == ["a"]
-    assert "/data.csv" not in s.files
-    s.run("d")
-    assert said(s) == ["a", "d"]
-    assert s.undo() == "rewind to turn 1"
-    assert said(s) == ["a", "b", "c"]
-    assert s.files["/data.csv"] == "x"
-    s.rewind(0)
-    assert said(s) == []
-    assert s.turns == ()
-    s.run("e")
-    assert said(s) == ["e"]
-    s.switch("main")
-    assert said(s) == ["a", "b"]
-
-
-def test_a_fork_before_the_first_turn():
-    s = session()
-    s.files["/data.csv"] = "x"
-    s.run("a")
-    s.fork("f", at=0)
-    assert said(s) == []
-    s.run("b")
-    assert said(s) == ["b"]
-
-
-def test_rewind_takes_the_conversation_back_and_no_memory():
-    s = session()
-    s.run("a")
-    s.memory.add("learned after turn 1")
-    s.files["/data.csv"] = "x"
-    s.run("b")
-    s.run("c")
-    s.rewind(1)
-    assert (said(s), len(s.turns)) == (["a"], 1)
-    assert s.files["/AGENTS.md"] == "- learned after turn 1\n"
-    assert "/data.csv" not in s.files
-    turn = s.run("d")
-    assert turn.number == 2
-    assert said(s) == ["a", "d"]
-    assert "learned after turn 1" in str(s.options.model.requests[-1])
-    s.rewind(1)
-    s.run("e")
-    assert said(s) == ["a", "e"]
-
-
-def test_rewind_with_memory_takes_memory_back():
-    s = session()
-    s.memory.add("one")
-    s.run("a")
-    s.memory.add("two")
-    s.run("b")
-    s.rewind(1, memory=True)
-    assert s.files["/AGENTS.md"] == "- one\n"
-    assert s.run("c").after.files["/AGENTS.md"] == "- one\n"
-    s.rewind(0, memory=True)
-    assert s.files["/AGENTS.md"] == "- one\n"
-    s.undo()
-    s.undo()
-    assert said(s) == ["a", "b"]
-    assert s.files["/AGENTS.md"] == "- one\n- two\n"
-    assert s.run("d").after.files["/AGENTS.md"] == "- one\n- two\n"
-
-
-def test_rewind_to_before_the_first_turn():
-    s = session()
-    s.files["/data.csv"] = "x"
-    s.run("a")
-    s.rewind(0)
-    assert (said(s), s.turns, s.text) == ([], (), "")
-    assert s.files["/data.csv"] == "x"
-    s.run("b")
-    assert said(s) == ["b"]
-    assert [t.number for t in s.turns] == [1]
-
-
-def test_rewind_to_no_turn_is_one_line_and_changes_nothing():
-    s = session()
-    s.run("a")
-    for number in (2, -1):
-        with pytest.raises(DeepnbError, match=f"no turn {number}: thread main has turns 1 to 1"):
-            s.rewind(number)
-    assert said(s) == ["a"]
-    with pytest.raises(DeepnbError, match="nothing to undo"):
-        s.undo()
-    with pytest.raises(DeepnbError, match="no turn 7"):
-        s.fork("f", at=7)
-    assert [t.name for t in s.threads] == ["main"]
+    assert s.new() == "thread-3" and dict(s.files) == {}
 
 
 def test_undo_brings_back_a_rewind_even_after_going_on():
     s = session()
+    s.memory.add("one")
     for prompt in "abc":
         s.run(prompt)
-    s.rewind(1)
+    s.memory.add("two")
+    s.rewind(1, memory=True)
     s.run("d")
     s.rewind(0)
     s.run("e")
@@ -241,7 +68,7 @@ def test_undo_brings_back_a_rewind_even_after_going_on():
     assert said(s) == ["a", "d"]
     assert s.undo() == "rewind to turn 1"
     assert said(s) == ["a", "b", "c"]
-    assert [t.prompt for t in s.turns] == ["a", "b", "c"]
+    assert s.run("f").after.files["/AGENTS.md"] == "- one\n- two\n"
 
 
 def test_undo_of_new_and_fork_takes_the_thread_away():
@@ -277,22 +104,13 @@ def test_running_a_cell_again_can_replace_its_turn_and_the_later_ones():
     s.run("b", cell="c2")
     s.run("c", cell="c3")
     events = list(s.stream("B", cell="c2", rerun="replace"))
-    assert isinstance(events[0], Notice)
     assert events[0].text.startswith("this cell was run again: turn 2 and the 1 after it undone")
     assert said(s) == ["a", "B"]
     assert s.turns[-1].before.messages[:] == s.turns[0].after.messages[:]
-    assert s.undo() == "re-run of turn 2"
-    assert said(s) == ["a", "b", "c"]
-
-
-def test_running_the_first_cell_again_replaces_the_whole_thread():
-    s = session()
-    s.run("a", cell="c1")
-    s.run("b", cell="c2")
     s.run("A", cell="c1", rerun="replace")
-    s.run("AA", cell="c1", rerun="replace")
-    assert said(s) == ["AA"]
-    assert [(t.number, t.prompt) for t in s.turns] == [(1, "AA")]
+    assert [(t.number, t.prompt) for t in s.turns] == [(1, "A")] and said(s) == ["A"]
+    assert (s.undo(), s.undo()) == ("re-run of turn 1", "re-run of turn 2")
+    assert said(s) == ["a", "b", "c"]
 
 
 def test_a_turn_in_another_thread_leaves_the_current_one():
@@ -305,8 +123,6 @@ def test_a_turn_in_another_thread_leaves_the_current_one():
     assert said(s) == ["a"]
     s.switch("b")
     assert said(s) == ["aside"]
-    with pytest.raises(DeepnbError, match="no thread 'x'"):
-        s.run("p", thread="x")
 
 
 def test_what_an_interrupted_thread_learned_is_kept():
@@ -319,14 +135,185 @@ def test_what_an_interrupted_thread_learned_is_kept():
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
 
 
-def test_an_interrupted_thread_does_not_take_back_what_another_changed():
-    s = session(call("ls", path="/"), "b speaks", "a goes on")
-    s.memory.write("/AGENTS.md", "- old\n")
-    s.run("one", max_steps=1)
-    s.new("b")
-    s.memory.write("/AGENTS.md", "- changed in b\n")
-    s.run("two")
+SECRET = "the merger is in May"
+
+
+def sent(s: Session, call: int = -1) -> str:
+    """All of one request: system prompt, messages."""
+    return "\n".join(str(m.content) for m in s.options.model.requests[call])
+
+
+# -- empty
+
+
+def place(s: Session, kind: str, tmp_path: Path) -> Session:
+    """The session with its memory in the kernel, or on a disk in one of three ways."""
+    if kind == "keep":
+        s.memory.keep(tmp_path / "kept")
+    if kind == "mount":
+        s.workspace.home.storage.mount("/memory", "disk:m", base=tmp_path, store=None, assistant_id=None)
+    return s
+
+
+@every_row("kind", ["kernel", "keep", "mount", "filesystem"])
+def test_an_empty_thread_neither_sees_what_others_learned_nor_tells_them(tmp_path: Path, kind: str):
+    given = {"backend": DiskBackend(tmp_path / "f")} if kind == "filesystem" else {}
+    write = call("write_file", file_path="/AGENTS.md", content="- learned apart\n")
+    s = place(session("one", "two", write, "done", "three", **given), kind, tmp_path)
+    s.memory.add("likes tea")
+    s.memory.add("a note of the session", "/memory/2026-01-01.md")
+    s.skills.new("csv-report")
+    s.run("in main")
+    assert s.new("apart", empty=True) == "apart"
+    assert not [p for p in s.files if "AGENTS" in p or "memory" in p or "skills" in p]
+    assert s.memory.log_entries() == () and len(s.memory.log()) == 0
+    s.run("in apart")
+    assert "likes tea" not in sent(s) and "csv-report" not in sent(s)
+    s.run("remember")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    assert [e.origin for e in s.memory.log_entries()] == ["agent"]
     s.switch("main")
-    list(s.resume())
-    assert s.files["/AGENTS.md"] == "- changed in b\n"
-    assert s.run("three").after.files == {"/AGENTS.md": "- changed in b\n"}
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    s.run("again")
+    assert "learned apart" not in sent(s) and "likes tea" in sent(s)
+    assert all("learned apart" not in e.diff for e in s.memory.log_entries())
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+
+
+def test_ordinary_files_on_a_disk_are_an_empty_threads_too(tmp_path: Path):
+    s = session()
+    s.new("apart", empty=True)
+    s.switch("main")
+    s.workspace.home.storage.mount("/data", "disk:d", base=tmp_path, store=None, assistant_id=None)
+    s.files["/data/a.csv"] = "a,b\n"
+    s.switch("apart")
+    assert s.files["/data/a.csv"] == "a,b\n"
+
+
+def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
+    write = call("write_file", file_path="/AGENTS.md", content="- learned apart\n")
+    s = session("one", write, "done", "two")
+    s.memory.add("likes tea")
+    s.run("in main")
+    s.new("apart", empty=True)
+    s.switch("main")
+    s.run("remember", thread="apart")
+    assert s.thread == "main"
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    assert [e.origin for e in s.memory.log_entries()] == ["user"]
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    assert [(e.origin, e.thread) for e in s.memory.log_entries()] == [("agent", "apart")]
+
+
+def test_undo_takes_an_empty_thread_away():
+    s = session()
+    s.memory.add("likes tea")
+    s.new("apart", empty=True)
+    s.memory.add("learned apart")
+    assert s.undo() == "new thread apart"
+    assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
+    s.new("apart")
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+
+
+def test_forgetting_in_an_empty_thread_leaves_the_others_prompts_as_they_are():
+    s = session()
+    s.memory.add("likes tea")
+    s.run("one")
+    prompt = s.snapshot.memory
+    s.new("apart", empty=True)
+    s.memory.add("likes tea")
+    s.run("two")
+    s.memory.forget("tea")
+    assert "tea" not in s.files.get("/AGENTS.md", "")
+    s.switch("main")
+    assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
+
+
+# -- shared, and nested agents
+
+WAYS = [
+    call("read_file", file_path="/MEMORY.md"),
+    call("read_file", file_path="//MEMORY.md"),
+    call("read_file", file_path="/x/../MEMORY.md"),
+    call("read_file", file_path="/memory.md"),
+    call("read_file", file_path="/.deepnb/journal.jsonl"),
+    call("ls", path="/"),
+    call("glob", pattern="**/*"),
+    call("grep", pattern="merger"),
+    call("grep", pattern="merger", path="/MEMORY.md"),
+    call("grep", pattern="merger", glob="*.md", output_mode="content"),
+    call("edit_file", file_path="/MEMORY.md", old_string="May", new_string="June"),
+    call("write_file", file_path="/MEMORY.md", content="gone\n"),
+]
+
+
+@pytest.mark.slow
+@every_row("kind", ["kernel", "keep"])
+@every_row("way", WAYS, ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
+def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path, way, kind: str):
+    s = place(session(way, "done", memory=("/AGENTS.md", "/MEMORY.md")), kind, tmp_path)
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.memory.add("likes tea")
+    s.new("open", shared=True)
+    s.run("what is in memory?")
+    assert "likes tea" in sent(s), "the rest of memory is there"
+    assert SECRET not in sent(s) and SECRET not in "".join(results(s))
+    if way.tool_calls[0]["name"] in ("ls", "glob"):
+        assert "/AGENTS.md" in results(s)[0] and "MEMORY.md" not in results(s)[0]
+    assert SECRET not in str(s.graph.get_state({"configurable": {"thread_id": "open"}}).values)
+    assert s.files["/MEMORY.md"] == f"- {SECRET}\n", "the user has it, unchanged"
+    s.switch("main")
+    s.run("and here?")
+    assert SECRET in sent(s)
+
+
+@every_row("way", WAYS[:-2], ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
+def test_a_subagent_cannot_read_long_term_memory_in_any_thread(way):
+    task = call("task", id="t1", description="look", subagent_type="general-purpose")
+    s = session(task, way, "nested is done", "end")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("go")
+    told = [e for e in s.last.events if isinstance(e, ToolEnded) and e.path]
+    assert len(told) == 1 and SECRET not in told[0].result
+    assert SECRET not in sent(s, 2)
+
+
+def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread_that_is_rewound():
+    s = session(memory=("/AGENTS.md", "/MEMORY.md"))
+    s.run("one")
+    s.new("open", shared=True)
+    s.run("two")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.run("three")
+    assert "/MEMORY.md" not in s.last.after.files and SECRET not in sent(s)
+    s.memory.add("likes tea")
+    s.run("four")
+    s.rewind(1, memory=True)
+    assert dict(s.files) == {"/MEMORY.md": f"- {SECRET}\n"}
+    s.switch("main")
+    assert s.run("five").after.files["/MEMORY.md"] == f"- {SECRET}\n"
+
+
+@every_row("kind", ["empty", "shared"])
+def test_a_fork_of_such_a_thread_is_one_and_a_new_thread_is_none(kind: str):
+    s = session()
+    s.new("open", **{kind: True})
+    s.run("one")
+    s.fork("side")
+    assert getattr(next(t for t in s.threads if t.current), kind)
+    s.new()
+    assert not getattr(next(t for t in s.threads if t.current), kind)
+
+
+@every_row(
+    ("path", "may"),
+    [("/MEMORY.md", False), ("/memory.MD", False), ("/a/../MEMORY.md", False), ("/again/MEMORY.md", False),
+     ("/.deepnb/journal.jsonl", False), ("/MEMORY.md.txt", True), ("/memory/2026-01-01.md", True), ("/", True)],
+)  # fmt: skip
+def test_what_is_kept_back(path: str, may: bool):
+    assert Scope(shared=True).may_read(path) is may
+    assert Scope().inside.may_read(path) is may
+    assert Scope(empty=True).may_read(path) and Scope().may_read(path)

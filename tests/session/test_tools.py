@@ -1,20 +1,27 @@
-"""Functions of the user's as tools: added, replaced and removed, in Python."""
+"""Functions of the user's as tools: added, replaced, removed; any signature, any result, in the thread of the cells."""
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import functools
+import sqlite3
+import threading
+import traceback
 from typing import Any
 
+import pandas as pd
 import pytest
-from langchain_core.tools import StructuredTool, tool
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langgraph.types import Command
 
 import deepnb
-from deepnb import DeepnbError, Session
-from deepnb.workshop.approvals import marked
+from deepnb import DeepnbError, Session, ToolEnded
+from deepnb.engine.functions import in_cells
 from tests.support.mcp_servers import session as session  # a fixture
+from tests.support.odd_functions import results, signatures
 from tests.support.scripted import Scripted, call
+from tests.support.tables import every_row
 
 
 def double(x: int) -> int:
@@ -34,62 +41,47 @@ async def halve(x: int) -> float:
     return x / 2
 
 
-def results(session: Session, *answers: Any) -> list[str]:
+def gave(session: Session, *answers: Any) -> list[str]:
     """What the calls of a turn gave."""
     session.configure(model=Scripted(answers=[*answers, "done"]))
     return [event.result for event in session.run("go").events if isinstance(event, deepnb.ToolEnded)]
 
 
-def test_functions_are_called_from_the_next_turn_on(session: Session):
+def test_functions_are_called_from_the_next_turn_on_and_what_is_not_marked_needs_approval(session: Session):
     added = session.tools.add(double, look, halve)
     assert added.names == session.tools.names == ("double", "look", "halve") and not added.left_out
-    session.configure(approve={"double": "allow", "halve": "allow"})
-    assert results(session, call("double", x=4), call("look"), call("halve", x=3)) == ["8", "seen", "1.5"]
-
-
-def test_what_is_not_marked_needs_approval(session: Session):
-    session.tools.add(double, look)
-    assert results(session, call("look"), call("double", x=1)) == ["seen"]
+    table = session.tools.list().set_index("name")
+    assert table.loc["double", "calls"] == "ask" and table.loc["look", "calls"] == "allow"
+    assert session.approvals.words("write_file") == "allow; ask where it can't be undone"
+    assert table.loc["ls", "server"] == "" and table.loc["double", "description"] == "Double a number."
+    assert gave(session, call("look"), call("double", x=1)) == ["seen"]
     assert [one.name for one in session.asked] == ["double"]
-    session.resume(session.asked[0].approve()).close()
+    list(session.resume(session.asked[0].approve()))
+    session.configure(approve={"double": "allow", "halve": "allow"})
+    assert gave(session, call("double", x=4), call("look"), call("halve", x=3)) == ["8", "seen", "1.5"]
 
 
 def test_a_subagent_has_them(session: Session):
     session.tools.add(look)
     task = call("task", "t", description="look", subagent_type="general-purpose")
-    assert "seen" in results(session, task, call("look", "l"), "I looked")
+    assert "seen" in gave(session, task, call("look", "l"), "I looked")
 
 
-def test_the_same_name_again_replaces_it(session: Session):
-    session.tools.add(look, double)
-
+def test_the_same_name_again_replaces_it_and_any_is_removed():
     def again() -> str:
         """Look again."""
         return "seen again"
 
     again.__name__ = "look"
-    session.tools.add(deepnb.reads(again))
-    assert session.tools.names == ("double", "look") and results(session, call("look")) == ["seen again"]
-
-
-def test_langchain_tools(session: Session):
-    made = StructuredTool.from_function(double, name="twice")
-    assert session.tools.add(made).names == ("twice",)
-    assert session.tools.remove("twice") == ("twice",) and session.options.tools == ()
-
-
-def test_those_given_in_python_are_removed_too():
-    with Session(tools=[double, look]) as session:
-        session.tools.remove("double")
-        assert session.tools.names == ("look",)
+    with Session(tools=[look, double]) as session:
+        session.tools.add(deepnb.reads(again), StructuredTool.from_function(double, name="twice"))
+        assert session.tools.names == ("double", "look", "twice")
+        assert gave(session, call("look")) == ["seen again"]
+        assert session.tools.remove("double", "twice") == ("double", "twice") and session.tools.names == ("look",)
         assert "look" in dict(session.workspace.built.tools) and "double" not in dict(session.workspace.built.tools)
 
 
-def test_the_list(session: Session):
-    session.tools.add(double, look)
-    table = session.tools.list().set_index("name")
-    assert table.loc["double", "calls"] == "ask" and table.loc["look", "calls"] == "allow"
-    assert table.loc["ls", "server"] == "" and table.loc["double", "description"] == "Double a number."
+OWN = ("write_file", "task", "memory_search", "run_python")
 
 
 def without() -> None: ...
@@ -99,17 +91,14 @@ def untyped(x: asyncio.Task) -> None:  # type: ignore[type-arg]
     """Take what no model can send."""
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "line"),
     [
         (without, "the tool without has no docstring: add one"),
         (untyped, "untyped can't be a tool: its parameters have no JSON schema"),
         (7, "tools can't be 7: pass functions with a docstring"),
         ("double", "'double' is not a tool: pass a function"),
-        (tool("write_file", description="x")(double), "write_file is one of the agent's own tools"),
-        (tool("task", description="x")(double), "task is one of the agent's own tools"),
-        (tool("memory_search", description="x")(double), "memory_search is one of the agent's own tools"),
-        (tool("run_python", description="x")(double), "run_python is one of the agent's own tools"),
+        *((tool(name, description="x")(double), f"{name} is one of the agent's own tools") for name in OWN),
         (tool("zählen", description="x")(double), "'zählen' can't be the name of a tool"),
     ],
 )
@@ -119,7 +108,7 @@ def test_what_can_not_be_one_is_one_line_and_nothing_is_added(session: Session, 
     assert session.options.tools == () and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "line"),
     [
         ("nosuch", r"there is no tool or server 'nosuch' to remove \(there are: look\)"),
@@ -147,33 +136,168 @@ def test_not_while_a_turn_runs(session: Session):
         return "tried"
 
     session.tools.add(sneak)
-    assert results(session, call("sneak")) == ["tried"]
+    assert gave(session, call("sneak")) == ["tried"]
     assert said == ["a turn is running"] * 2 and session.tools.names == ("sneak",)
 
 
-@pytest.mark.parametrize("options", [{"name": "x"}, {"timeout": 0}, {"timeout": float("inf")}, {"timeout": "1"}])
+@every_row("options", [{"name": "x"}, {"timeout": 0}, {"timeout": float("inf")}, {"timeout": "1"}])
 def test_options_of_servers_are_checked(session: Session, options: dict[str, Any]):
     with pytest.raises(DeepnbError, match=r"name is for one MCP server|timeout can't be"):
         session.tools.add(double, **options)
 
 
-def test_what_a_server_claims_is_no_mark():
-    claimed = tool("x", description="x")(double)
-    claimed.metadata = {"deepnb_effect": "reads", "readOnlyHint": True}
-    assert marked(claimed) == "outside"
-    assert marked(deepnb.reads(claimed)) == "reads" and marked(deepnb.reads(lambda: 1)) == "reads"
+def played(function: Any, name: str, /, **arguments: Any) -> tuple[str, Any]:
+    """Return what a model is told of a call, and the turn."""
+    model = Scripted(answers=[call(name, **arguments), "done"])
+    with Session(model=model, tools=[function], approve={name: "allow"}) as session:
+        turn = session.run("go")
+        told = [m.text for m in model.requests[-1] if m.type == "tool"] if len(model.requests) > 1 else []
+        ended = [event.result for event in turn.events if isinstance(event, ToolEnded)]
+        return (told or ended)[-1], turn
 
 
-def test_functions_need_no_package_for_servers():
-    code = (
-        "import sys\nfor name in ('langchain_mcp_adapters', 'mcp'): sys.modules[name] = None\n"
-        "from deepnb import DeepnbError, Session\n"
-        "def free() -> str:\n    'Free.'\n    return ''\n"
-        "s = Session()\ns.tools.add(free)\nprint([t for t, _ in s.workspace.built.tools if t == 'free'])\n"
-        "s.tools.remove('free')\n"
-        "try:\n    s.tools.add('mcp:true')\nexcept DeepnbError as error:\n    print(error)"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
-    lines = ran.stdout.splitlines()
-    assert lines[:1] == ["['free']"], ran.stderr
-    assert "langchain-mcp-adapters" in lines[1] and "deepnb[mcp]" in lines[1]
+def test_every_signature_works_or_is_refused_when_it_is_added_with_what_to_write():
+    wrong, works, cases = [], 0, list(signatures())
+    for function, sent, expected in cases:
+        name = function.__name__
+        try:
+            with Session() as session:
+                session.tools.add(function)
+            got, _ = played(function, name, **sent)
+        except DeepnbError as error:
+            if expected is not None or name not in error.what or not error.do:
+                wrong.append(f"{function}: {error}")
+        except Exception:
+            wrong.append(f"{function}: {traceback.format_exc(limit=-2)}")
+        else:
+            works += got == expected
+            if got != expected:
+                wrong.append(f"{function}{sent}: {got!r} is not {expected!r}")
+    assert len(cases) >= 40 and works >= 30 and not wrong, f"{works} of {len(cases)} work\n" + "\n".join(wrong)
+
+
+def test_a_refusal_is_the_same_at_both_doors_and_names_the_parameter():
+    def unknown(day: Missing, n: int) -> int:  # type: ignore[name-defined]  # noqa: F821
+        """Take a day."""
+        return n
+
+    def framed(n: int, frame: pd.DataFrame) -> int:
+        """Take a table."""
+        return n
+
+    for function, words in ((unknown, "Missing"), (framed, "frame")):
+        with pytest.raises(DeepnbError, match=words) as one, Session() as session:
+            session.tools.add(function)
+        with pytest.raises(DeepnbError, match=words) as other, Session(tools=[function]) as session:
+            session.run("go")
+        assert str(one.value) == str(other.value) and function.__name__ in str(one.value)
+
+
+def test_a_result_of_any_type_reaches_the_model_and_the_turn_goes_on():
+    wrong = []
+    for function, words in results():
+        try:
+            got, turn = played(function, function.__name__)
+        except BaseException:
+            wrong.append(f"{function.__name__}: {traceback.format_exc(limit=-2)}")
+            continue
+        if words not in got or turn.text != "done" or len(got) > 40_000:
+            wrong.append(f"{function.__name__}: {got[:200]!r} has no {words!r}; {turn.text!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+class Rows(BaseTool):
+    """A tool as a class."""
+
+    name: str = "rows"
+    description: str = "Run SQL."
+    connection: Any = None
+
+    def _run(self, sql: str) -> str:
+        return str(self.connection.execute(sql).fetchall())
+
+
+def test_functions_run_in_the_thread_of_the_cells_however_they_were_made():
+    connection = sqlite3.connect(":memory:")
+    here = threading.get_ident()
+
+    def query(sql: str) -> Any:
+        """Run SQL."""
+        assert threading.get_ident() == here
+        return connection.execute(sql).fetchall()
+
+    for made in (query, functools.lru_cache(query), tool(query), Rows(name="query", connection=connection)):
+        assert "1" in played(made, "query", sql="select 1")[0], made
+
+    async def elsewhere() -> bool:
+        """Say where."""
+        return threading.get_ident() != here
+
+    assert played(elsewhere, "elsewhere")[0] == "true"
+
+
+def test_a_function_may_call_another_tool_of_the_notebook():
+    @tool
+    def inner(n: int) -> int:
+        """Add one."""
+        return n + 1
+
+    def outer(n: int) -> Any:
+        """Add two."""
+        return in_cells(inner).invoke({"n": n}) + 1
+
+    assert played(outer, "outer", n=1)[0] == "3"
+
+
+def test_what_a_langchain_tool_can_not_be_given_is_refused_when_it_is_added():
+    @tool
+    def load(config: str) -> str:
+        """Load."""
+        return config
+
+    @tool
+    def total(*xs: int) -> int:
+        """Sum."""
+        return sum(xs)
+
+    for one in (load, total):
+        with pytest.raises(DeepnbError, match=f"{one.name} .*pass the function"), Session() as session:
+            session.tools.add(one)
+
+
+@tool(response_format="content_and_artifact")
+def table(n: int) -> tuple[str, Any]:
+    """Rows."""
+    return "one row", pd.DataFrame({"a": [n]})
+
+
+def test_an_artifact_that_can_not_be_stored_is_kept_in_the_kernel_and_the_turn_goes_on():
+    model = Scripted(answers=[call("table", n=1), "done"])
+    with Session(model=model, tools=[table], approve={"table": "allow"}) as session:
+        turn = session.run("go")
+        assert turn.text == "done" and "one row" in str(model.requests[-1])
+        (line,) = [event.text for event in turn.events if type(event).__name__ == "Notice"]
+        assert "table" in line and "DataFrame" in line and "session.tools.artifacts" in line
+        (kept,) = session.tools.artifacts.values()
+        assert kept.equals(pd.DataFrame({"a": [1]}))
+        assert session.run("again").text == "done"
+
+
+def test_an_update_that_can_not_be_stored_is_an_error_of_the_tool():
+    def update(n: int) -> Any:
+        """Change the state."""
+        message = ToolMessage("updated", tool_call_id="c1")
+        return Command(update={"messages": [message], "structured_response": pd.DataFrame()})
+
+    told, turn = played(update, "update", n=1)
+    assert turn.text == "done" and turn.error is None and "can't be stored" in told
+
+
+def test_what_is_returned_directly_is_the_answer():
+    @tool(return_direct=True)
+    def direct(n: int) -> str:
+        """Direct."""
+        return "forty-two"
+
+    told, turn = played(direct, "direct", n=1)
+    assert told == turn.text == "forty-two"

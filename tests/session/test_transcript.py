@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from langchain_core.messages import AIMessage
 
 from deepnb import DeepnbError, Session
+from deepnb.backends.journal import Entry
 from deepnb.context.transcript import live_messages, read
+from deepnb.session.tables import journal, log_in_short, origins_in_short, transcript_in_short
 from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests import IMPORT_TESTS
 from tests.support.nesting import Plan, Planned
@@ -29,17 +31,6 @@ from tests.support.shells import Shell
 from tests.support.tables import every_row
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
-
-
-@pytest.fixture(autouse=True)
-def no_hang() -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise TimeoutError("the test hung")
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
 
 
 def nap(seconds: float) -> str:
@@ -54,10 +45,8 @@ def session(*answers: Any, **options: Any) -> Session:
 
 def told(s: Session, thread: str | None = None) -> list[tuple[Any, ...]]:
     one = s.workspace.transcripts.keep(thread or s.thread)
-    return [
-        (m.data["id"], m.data["role"], m.data.get("text", ""), m.data.get("tool_call_id"))
-        for m in live_messages(one.read()[0], one.session)
-    ]
+    found = [line.data for line in live_messages(one.read()[0], one.session)]
+    return [(m["id"], m["role"], m.get("text", ""), m.get("tool_call_id")) for m in found]
 
 
 def check(s: Session) -> None:
@@ -76,15 +65,15 @@ def types(s: Session) -> list[str]:
 
 
 def test_a_turn_with_a_tool() -> None:
-    s = session(call("write_file", file_path="/a.md", content="x"), "done")
+    s = session(call("write_file", file_path="/a.md", content="x"), "done, in some words")
     s.run("write it")
-    assert types(s) == [
-        "session", "turn", "user", "assistant", "tool_start", "tool_end", "tool", "assistant", "end",
-    ]  # fmt: skip
+    done = ["tool_start", "tool_end", "tool", "assistant", "end"]
+    assert types(s) == ["session", "turn", "user", "assistant", *done]
     check(s)
 
 
-def test_the_teaching_model_tells_what_it_used() -> None:
+def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
     s = Session()
     turn = s.run("remember that I like tea")
     check(s)
@@ -92,6 +81,7 @@ def test_the_teaching_model_tells_what_it_used() -> None:
     answers = table[table["what"] == "assistant"]
     assert answers["input"].sum() == turn.usage.input == table[table["what"] == "end"]["input"].sum()
     assert answers["output"].sum() == turn.usage.output
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tools_that_end_in_another_order_than_they_were_asked_for() -> None:
@@ -106,38 +96,25 @@ def test_rewind_fork_undo_and_a_rerun_cell() -> None:
     s.run("1", cell="a")
     s.run("2", cell="b")
     s.run("3")
-    s.rewind(1)
-    check(s)
-    s.run("2b")
-    check(s)
-    s.undo()
-    check(s)
-    assert [m[2] for m in told(s)] == ["1", "one", "2", "two", "3", "three"]
-    s.run("4")
-    check(s)
-    for _ in s.stream("2 again", cell="b", rerun="replace"):
-        pass
-    check(s)
-    assert [m[2] for m in told(s)][:3] == ["1", "one", "2 again"]
-    s.fork("other", at=1)
-    check(s)
-    s.run("in the fork")
-    check(s)
-    assert [m[2] for m in told(s, "main")][2] == "2 again"
-    s.undo()
-    assert s.thread == "main"
-    check(s)
-    s.fork("other")
-    s.run("again in a fork of that name")
-    check(s)
-    s.new()
-    s.run("apart")
-    check(s)
-    s.switch("main")
-    s.rewind(0)
-    assert told(s) == []
-    s.run("from the start")
-    check(s)
+    steps: list[tuple[Callable[[], Any], list[str]]] = [
+        (lambda: s.rewind(1), ["1", "one"]),
+        (lambda: s.run("2b"), ["1", "one", "2b", "four"]),
+        (s.undo, ["1", "one", "2", "two", "3", "three"]),
+        (lambda: s.run("4"), ["1", "one", "2", "two", "3", "three", "4", "five"]),
+        (lambda: list(s.stream("2 again", cell="b", rerun="replace")), ["1", "one", "2 again", "six"]),
+        (lambda: s.fork("other", at=1), ["1", "one"]),
+        (lambda: s.run("in the fork"), ["1", "one", "in the fork", "seven"]),
+        (s.undo, ["1", "one", "2 again", "six"]),
+        (lambda: (s.fork("other"), s.run("again")), ["1", "one", "2 again", "six", "again", "eight"]),
+        (lambda: (s.new(), s.run("apart")), ["apart", "eight"]),
+        (lambda: s.switch("main"), ["1", "one", "2 again", "six"]),
+        (lambda: s.rewind(0), []),
+        (lambda: s.run("from the start"), ["from the start", "eight"]),
+    ]
+    for step, said in steps:
+        step()
+        check(s)
+        assert [text for _, _, text, _ in told(s)] == said
 
 
 def test_a_fork_knows_when_its_messages_were_said() -> None:
@@ -162,52 +139,43 @@ def stop_at(s: Session, prompt: str, kind: type) -> None:
 @every_row("kind", [TextDelta, ToolStarted, ToolEnded])
 @every_row("then", ["again", "skip", "a new prompt"])
 def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, then: str) -> None:
-    first = AIMessage("I will sleep", tool_calls=[{"name": "nap", "args": {"seconds": 0.2}, "id": "c1"}])
+    first = AIMessage("I will sleep", tool_calls=call("nap", seconds=0.2).tool_calls)
     s = session(first, first if kind is TextDelta else "done", "done", "done")
     s.options.model.delay = 0.3  # a busy machine stops late, and by then an answer after the tool would be whole
     stop_at(s, "sleep", kind)
-    assert types(s)[-1] == "end"
+    end = s.transcript().iloc[-1]
+    assert end["what"] == "end" and (kind is not TextDelta or end["text"].startswith("I"))
     check(s)
     if then == "a new prompt":
         s.run("never mind")
     else:
-        for _ in s.resume(then):
-            pass
+        list(s.resume(then))
         assert types(s).count("turn") == 2
     check(s)
     assert [m[2] for m in told(s)].count("sleep") == 1
 
 
-def test_what_an_unfinished_answer_said_is_in_the_end_of_its_turn() -> None:
-    s = session("one two three four")
-    s.options.model.delay = 0.2  # it must still be answering when it is stopped
-    stop_at(s, "count", TextDelta)
-    end = s.transcript().iloc[-1]
-    assert end["what"] == "end" and end["text"].startswith("one")
-
-
 def test_a_turn_that_fails() -> None:
-    s = session(ValueError("no"), "fine")
+    s = session(ValueError(f"no {TOKEN}"), "fine")
     with pytest.raises(DeepnbError):
         s.run("first")
-    assert "ValueError: no" in s.transcript().iloc[-1]["text"]
+    assert "ValueError: no [redacted" in s.transcript().iloc[-1]["text"]
     check(s)
     s.run("second")
     check(s)
 
 
-def test_a_subagents_calls_carry_their_path() -> None:
-    s = session(
-        call("task", "t1", description="look", subagent_type="general-purpose"),
-        call("write_file", "w1", file_path="/n.md", content="x"),
-        "looked",
-        "done",
-    )
+@every_row("task_id", ["t1", TOKEN])
+def test_a_subagents_calls_carry_their_path(task_id: str) -> None:
+    task = call("task", task_id, description="look", subagent_type="general-purpose")
+    s = session(task, call("write_file", "w1", file_path="/n.md", content="x"), "looked", "done")
     s.run("delegate")
-    check(s)
     table = s.transcript()
-    nested = table[(table["path"] == "t1") & (table["type"] == "message")]
-    assert set(nested["agent"]) == {"general-purpose"}
+    if task_id == "t1":
+        check(s)
+    nested = table[(table["path"] != "") & (table["type"] == "message")]
+    assert set(nested["agent"]) == {"general-purpose"} and nested["path"].nunique() == 1
+    assert not any(TOKEN in str(value) for row in table.itertuples() for value in row), "a credential in the id"
     assert list(nested["what"]) == ["assistant", "tool", "assistant"]
     asked = table[(table["agent"] == "main") & (table["what"] == "assistant")].iloc[0]
     assert list(nested["parent"]) == [asked["id"], *nested["id"][:2]]
@@ -222,30 +190,17 @@ def test_nested_agents_are_named_at_every_level() -> None:
     assert named == {("", "main"), ("b", "critic"), ("b/c", "general-purpose"), ("d", "general-purpose")}
 
 
-def test_a_credential_in_the_id_of_a_call_is_in_no_path() -> None:
-    s = session(call("task", TOKEN, description="look", subagent_type="general-purpose"), "looked", "done")
-    s.run("delegate")
+@every_row("by_hand", [False, True])
+def test_a_compaction_is_told_and_drops_nothing(by_hand: bool) -> None:
+    s = session("one", "two", "NO_REPLY", "the gist", "three", trigger=("messages", 99 if by_hand else 5))
+    s.configure(keep=("messages", 1))
+    s.run("1 " + "word " * 200)
+    s.run("2")
+    if by_hand:
+        s.compact()
+    s.run("3")
     table = s.transcript()
-    assert not any(TOKEN in str(value) for row in table.itertuples() for value in row)
-    assert set(table[table["path"] != ""]["agent"]) == {"general-purpose"}
-
-
-def test_a_streamed_answer_is_one_line() -> None:
-    s = session(" ".join(["word"] * 500), "short")
-    s.run("long")
-    lines = len(s.transcript())
-    s.run("short")
-    assert len(s.transcript()) - lines == lines - 1  # the header came once
-
-
-def test_a_compaction_is_told_and_drops_nothing() -> None:
-    s = Session(max_input_tokens=6_000, tool_text="full")
-    for n in range(8):
-        s.run(f"note {n}: " + "some words that take room " * 160)
-    assert any(t.after.offload for t in s.turns)
-    table = s.transcript()
-    told_of = table[table["what"] == "compacted"]
-    assert len(told_of) >= 1 and told_of.iloc[0]["text"]
+    assert list(table[table["what"] == "compacted"]["text"]) == [s.snapshot.offload.summary]
     check(s)
 
 
@@ -270,14 +225,6 @@ def test_keep_moves_it_and_goes_on_there(tmp_path: Path) -> None:
     assert "three" in (tmp_path / "b/.deepnb/transcripts/main.jsonl").read_text()
 
 
-def test_nothing_is_written_to_a_disk_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    s = Session()
-    s.run("remember that I like tea")
-    s.transcript()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_empty_threads_transcript_stays_where_its_memory_is(tmp_path: Path) -> None:
     s = session("one", "two")
     s.memory.keep(tmp_path)
@@ -285,35 +232,6 @@ def test_an_empty_threads_transcript_stays_where_its_memory_is(tmp_path: Path) -
     s.run("quietly")
     check(s)
     assert not (tmp_path / ".deepnb/transcripts/apart.jsonl").exists()
-
-
-def test_no_credential_reaches_the_file(tmp_path: Path) -> None:
-    def leak() -> str:
-        "Give a token."
-        return f"the token is {TOKEN}"
-
-    s = Session(
-        model=Scripted(
-            answers=[
-                AIMessage(f"using {TOKEN}", tool_calls=[
-                    {"name": "write_file", "args": {"file_path": "/k.txt", "content": f"x {TOKEN}"}, "id": "c1"},
-                    {"name": "leak", "args": {}, "id": "c2"},
-                    {"name": "leak", "args": {}, "id": TOKEN},
-                ]),
-                f"it was {TOKEN}",
-                ValueError(f"bad key {TOKEN}"),
-            ]
-        ),
-        **unasked(leak),
-    )  # fmt: skip
-    s.memory.keep(tmp_path)
-    s.run(f"my token is {TOKEN}")
-    with pytest.raises(DeepnbError):
-        s.run("again")
-    text = (tmp_path / ".deepnb/transcripts/main.jsonl").read_text()
-    assert text.count("[redacted") >= 6 and TOKEN not in text and TOKEN[4:30] not in text
-    assert any(TOKEN in m.text for m in s.snapshot.messages)  # as typed in the kernel
-    assert [m[0] for m in told(s)] == [m.id for m in s.snapshot.messages]
 
 
 @pytest.mark.slow
@@ -325,11 +243,9 @@ def test_two_sessions_in_one_directory_keep_their_lines_apart(tmp_path: Path) ->
         list(pool.map(lambda s: [s.run(f"go {n}") for n in range(8)], (one, two)))
     for s in (one, two):
         check(s)
-    lines, cut = one.workspace.transcripts["main"].read()
-    assert cut == 0 and {line.session for line in lines} == {
-        one.workspace.transcripts["main"].session,
-        two.workspace.transcripts["main"].session,
-    }
+    kept = [s.workspace.transcripts["main"] for s in (one, two)]
+    lines, cut = kept[0].read()
+    assert cut == 0 and {line.session for line in lines} == {transcript.session for transcript in kept}
 
 
 def test_a_disk_that_takes_nothing_stops_no_turn_and_loses_nothing(tmp_path: Path) -> None:
@@ -420,17 +336,6 @@ def test_words_that_are_forgotten_go_from_the_transcript_too(tmp_path: Path, kep
     assert len(told(s)) == len(s.snapshot.messages)
 
 
-def test_a_compaction_by_hand_is_told_too() -> None:
-    s = session("one", "two", "NO_REPLY", "the gist", "three")
-    s.run("1 " + "word " * 200)
-    s.run("2")
-    s.compact()
-    assert "compacted" in types(s)
-    check(s)
-    s.run("3")
-    check(s)
-
-
 # -- as the user sees it
 
 
@@ -438,14 +343,60 @@ def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     assert "kept in this kernel only" in shell.ok("%agent transcript")
     shell.ok("%agent hello there")
     table = shell.run("%agent transcript").value
-    assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"]
     assert list(table) == ["time", "turn", "what", "text"]
-    assert table["text"][2] == "hello there" and all(re.fullmatch(r"\d\d:\d\d:\d\d", time) for time in table["time"])
-    assert list(shell.session.transcript())[:4] == ["at", "turn", "what", "text"]
-    assert list(shell.session.transcript())[-4:] == ["id", "parent", "path", "session"]
+    assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"] and table["text"][2] == "hello there"
     shell.ok(f"%memory keep {tmp_path}")
     shell.ok("%agent new second")
     assert len(shell.run("%agent transcript").value) == 0
     ran = shell.run("%agent transcript main")
     assert str(tmp_path / ".deepnb/transcripts/main.jsonl") in ran.out and ran.value.equals(table)
     assert "no thread 'nowhere'" in shell.fails("%agent transcript nowhere")
+
+
+# -- tables for reading: time, turn, who and text first, ids last, an ellipsis where words are cut
+
+
+DIFF = "--- a\n+++ b\n@@ -0,0 +1,2 @@\n+- a rule of {} words\n+- another\n"
+
+
+def entry(id_: str, at: str) -> Entry:
+    return Entry(id_, at, "/AGENTS.md", "user", DIFF.format("very many and long " * 9), turn=2)
+
+
+def test_the_log_begins_with_the_time_and_ends_with_the_id():
+    same_day = [entry("1", "2026-01-31T09:00:00.123+00:00"), entry("2", "2026-01-31T10:00:00+00:00")]
+    shown = log_in_short(journal(same_day))
+    assert list(shown) == ["time", "turn", "origin", "change", "path", "note", "id"]
+    assert list(shown["time"]) == ["09:00:00", "10:00:00"] and list(shown["id"]) == ["1", "2"]
+    assert shown["change"][0].endswith("… (+1)") and len(shown["change"][0]) < 44
+    several = log_in_short(journal([*same_day, entry("3", "2026-02-01T08:00:00+00:00")]))
+    assert list(several["time"]) == ["2026-01-31 09:00:00", "2026-01-31 10:00:00", "2026-02-01 08:00:00"]
+    assert list(log_in_short(journal([]))) == list(shown)
+
+
+def test_a_transcript_says_what_was_said_and_by_whom():
+    task = call("task", description="add them", subagent_type="helper")
+    s = Session(
+        model=Scripted(answers=[task, "inside", "two\nlines"]),
+        subagents=[{"name": "helper", "description": "adds", "system_prompt": "Add."}],
+    )
+    s.run("what is\n1 + 1?")
+    whole = s.transcript()
+    assert [*whole][:4] == ["at", "turn", "what", "text"] and [*whole][-4:] == ["id", "parent", "path", "session"]
+    shown = transcript_in_short(whole)
+    assert list(shown) == ["time", "turn", "what", "text"] and shown["time"].str.fullmatch(r"\d\d:\d\d:\d\d").all()
+    said = list(zip(shown["what"], shown["text"], strict=True))
+    for line in (("user", "what is 1 + 1?"), ("assistant", "calls task"), ("tool", "task: inside")):
+        assert line in said
+    assert ("assistant (helper)", "inside") in said and ("assistant", "two lines") in said
+    with pd.option_context("display.width", 100, "display.max_columns", 20):
+        first = repr(shown).splitlines()
+    assert max(map(len, first)) <= 100 and not any("..." in line.split("  ")[0] for line in first)
+
+
+def test_where_a_line_comes_from_begins_with_the_line():
+    s = Session(model=Scripted(answers=["ok"]))
+    s.memory.add("tea at five")
+    shown = origins_in_short(s.memory.why("tea"))
+    assert list(shown) == ["text", "path", "line", "time", "turn", "origin", "entry"]
+    assert shown["text"][0] == "- tea at five" and shown["entry"][0] == s.memory.log_entries()[0].id

@@ -77,15 +77,6 @@ def test_a_memory_block_written_anew_is_a_change_with_a_diff():
     assert "~ changed: /AGENTS.md" in view.text() and "<ins" in view.html()
 
 
-def test_in_delta_memory_the_prefix_stays_whole():
-    s = Session(model=Scripted(answers=["ok"]))
-    s.memory.write("/AGENTS.md", "- tea at four\n")
-    s.run("a")
-    s.memory.write("/AGENTS.md", "- tea at five\n")
-    s.run("b")
-    assert s.xray().prefix.kept == 1
-
-
 def test_a_compaction_shows_what_went_and_the_summary_that_came():
     s = Session(model=Scripted(answers=["the summary"]), trigger=("messages", 5), keep=("messages", 1))
     for prompt in ("one", "two", "three"):
@@ -111,41 +102,31 @@ def test_calls_of_a_resumed_turn_go_on_counting():
     s = Session(model=Scripted(answers=[call("ls", path="/"), KeyboardInterrupt(), "end"]))
     with pytest.raises(KeyboardInterrupt):
         s.run("p")
-    for _ in s.resume():
-        pass
+    list(s.resume())
     numbers = [c.number for c in s.turns[0].calls]
     assert numbers == sorted(set(numbers)) == [1, 3]
     assert s.xray(1, 2).call.usage is None  # the call that was cut can be looked at, too
     assert s.xray(1, 3).since == "call 2"
 
 
-def test_credentials_are_not_shown():
+def test_credentials_are_not_shown_and_html_is_escaped():
     s = Session(model=Scripted(answers=["ok"]))
-    s.run(f"my key is {KEY}")
+    s.run(f"my key is {KEY} " + '<img src=x onerror="alert(1)"> </pre></details>')
     s.run("next")
     for at in ((1, 1), (2, 1)):
         view = XrayView(s.xray(*at))
-        assert KEY not in view.text() and KEY not in view.html()
+        html = view.html()
+        assert KEY not in view.text() and KEY not in html
+        assert "<img" not in html and html.count("<details") == html.count("</details>") > 5
     assert any(KEY in p.text for p in s.xray(1).request)
-
-
-def test_the_html_folds_and_escapes():
-    s = Session(model=Scripted(answers=["ok"]))
-    s.run('<img src=x onerror="alert(1)"> </pre></details>')
-    html = XrayView(s.xray()).html()
-    assert "<img" not in html and html.count("<details") == html.count("</details>") > 5
-    assert "&lt;img src=x" in html
 
 
 def test_the_magic(shell):
     assert "no model calls yet" in shell.fails("%agent xray")
     shell.ok("%agent --quiet Hello")
-    assert "request of turn 1, call 1" in shell.ok("%agent xray")
-    assert "request of turn 1, call 1" in shell.ok("%agent xray 1.1")
+    for typed in ("xray", "xray 1.1"):
+        assert "request of turn 1, call 1" in shell.ok(f"%agent {typed}")
     assert "its calls are 1" in shell.fails("%agent xray 1.4")
-    assert shell.session.turns[-1].number == 1
-    shell.ok("%agent xray of the wrist, what is it?")  # a prompt
-    assert len(shell.session.turns) == 2
 
 
 # -- the laws

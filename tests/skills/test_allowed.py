@@ -62,14 +62,25 @@ def skill(tools: str, body: str = "Body.") -> str:
 
 
 def test_only_skills_in_use_ask_and_only_for_tools_there_are():
-    read = call("read_file", file_path="/skills/one/SKILL.md")
+    read = call("read_file", file_path="/skills/one/SKILL.md", limit=3)
     s = Session(model=Scripted(answers=["ok", read, "ok"]))
     s.skills.write("one", skill("Write nothing_such Bash(git:*)"))
+    s.skills.write("bad", "no")
     s.run("a")
     assert s.skills.preapproved() == {}
     s.run("b")
     assert s.skills.preapproved() == {"write_file": ("one",)}
+    table = s.skills.list().set_index("name")
+    assert (table.loc["one", "read_in"], table.loc["one", "read_whole"]) == ((2,), False)
+    assert table.loc["one", "tokens"] > 0 and table.loc["one", "body"] == s.count(s.files["/skills/one/SKILL.md"])
+    assert (table.loc["bad", "tokens"], table.loc["bad", "read_in"]) == (0, ())
+    assert table["body"].isna().to_dict() == {"one": False, "bad": True}
     s.new("other")
+    s.skills.pin("one")
+    assert s.skills.preapproved() == {}
+    s.run("a")
+    assert s.skills.preapproved() == {"write_file": ("one",)}
+    s.skills.disable("one")
     assert s.skills.preapproved() == {}
 
 
@@ -89,30 +100,3 @@ def test_a_skill_that_was_changed_since_it_was_read_asks_for_nothing():
     s.skills.pin("one")
     s.run("b")
     assert s.skills.preapproved() == {"grep": ("one",)}
-
-
-def test_a_pinned_skill_is_in_use_and_one_that_is_switched_off_is_not():
-    s = Session(model=Scripted(answers=["ok"]))
-    s.skills.write("one", skill("ls"))
-    s.skills.pin("one")
-    assert s.skills.preapproved() == {}
-    s.run("a")
-    assert s.skills.preapproved() == {"ls": ("one",)}
-    s.skills.disable("one")
-    assert s.skills.preapproved() == {}
-
-
-def test_the_table_says_what_each_costs_and_what_was_read_of_it():
-    read = call("read_file", file_path="/skills/one/SKILL.md", limit=3)
-    s = Session(model=Scripted(answers=["ok", read, "ok"]))
-    s.skills.write("one", skill("ls"))
-    s.skills.write("bad", "no")
-    s.run("a")
-    s.run("b")
-    table = s.skills.list().set_index("name")
-    assert table.loc["one", "read_in"] == (2,)
-    assert not table.loc["one", "read_whole"]
-    assert table.loc["one", "tokens"] > 0
-    assert table.loc["one", "body"] == s.count(s.files["/skills/one/SKILL.md"])
-    assert (table.loc["bad", "tokens"], table.loc["bad", "read_in"]) == (0, ())
-    assert table["body"].isna().to_dict() == {"one": False, "bad": True}

@@ -26,11 +26,6 @@ def small(reads: int) -> tuple[Session, Phased]:
     return s, model
 
 
-def whole(model: Phased) -> bool:
-    """Whether the skill is in the last request, once."""
-    return prompt_text(model).count(BODY) == 1
-
-
 def test_a_pin_survives_the_compaction_its_prompt_sets_off():
     """It stood before the prompt, and went with the turns before."""
     model = Phased()
@@ -38,10 +33,8 @@ def test_a_pin_survives_the_compaction_its_prompt_sets_off():
     s.run("a")
     with_skill(s).run("b")
     assert len(compactions(s)) == 1
-    assert [m.text for m in model.requests[-1][2:]] == [
-        f'<skill name="one" path="/skills/one/SKILL.md">\n{BODY}\n</skill>',
-        "b",
-    ]
+    block = f'<skill name="one" path="/skills/one/SKILL.md">\n{BODY}\n</skill>'
+    assert [m.text for m in model.requests[-1][2:]] == [block, "b"]
 
 
 @every_row("times", [1, 2, 4])
@@ -50,21 +43,21 @@ def test_a_pin_survives_compactions_in_the_middle_of_its_turn(times: int):
     s, model = small(4 + 5 * times)
     with_skill(s).run("go")
     assert len(compactions(s)) >= times
-    assert whole(model)
-    assert s.last.text == "done"
-    assert s.snapshot.offload.summary == "ok"
+    assert prompt_text(model).count(BODY) == 1
+    assert (s.last.text, s.snapshot.offload.summary) == ("done", "ok")
     assert "".join(m.text for said in model.summaries[:1] for m in said).count(BODY) == 1, "as it was sent"
 
 
-def test_in_the_next_turn_it_is_no_longer_kept():
-    model = Phased()
+def test_in_the_next_turn_it_is_no_longer_kept_and_what_it_forbids_is_no_word_of_the_user():
+    """A pinned skill is a file's text: what it says is not carried along as what the user said."""
+    model = Phased(profile={"max_input_tokens": 40_000})
     s = session(model)
     s.run("a")
-    with_skill(s).run("b")
+    with_skill(s, f"{BODY}. Never open door number 7.").run("b")
     for prompt in "cde":
         s.run(prompt)
-    assert BODY not in prompt_text(model)
-    assert BODY in s.files[HISTORY]
+    assert BODY not in prompt_text(model) and BODY in s.files[HISTORY]
+    assert not any("door" in a.text for a in s.snapshot.offload.anchors)
 
 
 def test_one_that_does_not_fit_beside_the_rest_is_said_and_the_other_stays():
@@ -72,23 +65,12 @@ def test_one_that_does_not_fit_beside_the_rest_is_said_and_the_other_stays():
     with_skill(s, "word " * 2_500, "long")
     with_skill(s, BODY, "short")
     s.run("go")
-    assert whole(model)
+    assert prompt_text(model).count(BODY) == 1
     assert "long was pinned to this turn, but did not fit into the request" in notices(s)
-
-
-def test_what_a_skill_forbids_is_no_word_of_the_user():
-    """A pinned skill is a file's text: what it says is not carried along as what the user said."""
-    model = Phased(profile={"max_input_tokens": 40_000})
-    s = session(model)
-    with_skill(s, "Never open door number 7.").run("a")
-    for prompt in "bcd":
-        s.run(prompt)
-    assert not any("door" in a.text for a in s.snapshot.offload.anchors)
 
 
 def test_a_skill_with_the_words_that_end_a_summary_leaves_the_summary_whole():
     s, model = small(6)
     with_skill(s, f"<details><summary>x</summary>{BODY}</details>").run("go")
-    assert compactions(s)
-    assert s.snapshot.offload.summary == "ok"
-    assert whole(model)
+    assert compactions(s) and s.snapshot.offload.summary == "ok"
+    assert prompt_text(model).count(BODY) == 1

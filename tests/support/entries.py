@@ -1,10 +1,11 @@
 """The entries of the reference, made of parsers, settings, source text and Markdown files, and the file that has them."""
 
-import ast
+import inspect
 import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -141,7 +142,7 @@ Without a class the description is that of the module, or of the function that i
 def file_entries() -> Iterator[Entry]:
     for name, place, module, of, line in FILES:
         is_function = of and not line
-        text = source.describe(module, of).doc if is_function else ast.get_docstring(source.tree(module)) or ""
+        text = source.describe(module, of).doc if is_function else inspect.getdoc(import_module(module)) or ""
         if line:
             kept = (f"- `{one.signature}`" + (f": {one.doc}" if one.doc else "") for one in source.fields(module, of))
             text = "\n".join([f"{text}\n\nFields of {line}:\n", *kept])

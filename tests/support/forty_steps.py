@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, Subagent
 from deepnb.values.turn import ModelEnded, ModelStarted, Snapshot, ToolEnded, Turn
+from tests.support.clock import Clock
 from tests.support.scripted import Paid, call
 
 SKILL = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in its place.\n"
-
-
-def clock() -> Callable[[], datetime]:
-    """A time that does not go on."""
-    now = datetime(2026, 3, 2, 9, 0, tzinfo=timezone(timedelta(hours=1)))
-    return lambda: now
 
 
 def send(text: str) -> str:
@@ -35,7 +29,12 @@ def broken() -> str:
 def options() -> dict[str, Any]:
     """What the session is made with."""
     helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
-    return {"tools": [send, broken], "subagents": [helper], "approve": {"broken": "allow"}, "clock": clock()}
+    return {
+        "tools": [send, broken],
+        "subagents": [helper],
+        "approve": {"broken": "allow"},
+        "clock": Clock("2026-03-02T09:00"),
+    }
 
 
 def steps(s: Session) -> Iterator[Callable[[], object]]:

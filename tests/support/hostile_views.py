@@ -182,19 +182,19 @@ def views(x: str, at: int = 0, of: int = 1) -> Iterator[tuple[str, View]]:
     yield from (("piece of an answer", piece) for piece in pieces[(at - len(shown)) % of :: of])
 
 
-def brief_turn(x: str) -> View:
+def brief_turn(made: Maker, answer: str = "") -> Segments:
     """A turn with one of each kind of thing in it: the same fields as `turn`, in a third of the markup."""
     segments = Segments()
     for event in (
-        values.ThinkingDelta(x, 1),
-        values.ToolStarted("t", "task", {"subagent_type": x, "description": x}),
-        values.TextDelta(x, 2, path=("t",)),
-        values.ToolEnded("t", "task", f"{x} more", "ok", 1.0),
-        values.ToolStarted("c", x, {x: x}),
-        values.ToolEnded("c", x, x, "error", 1.0, traceback=x),
-        values.Notice(x),
-        Maker(x)(values.Compacted),
-        values.TextDelta(x, 3),
+        values.ThinkingDelta(made.x, 1),
+        values.ToolStarted("t", "task", {"subagent_type": made.x, "description": made.x}),
+        values.TextDelta(made.x, 2, path=("t",)),
+        values.ToolEnded("t", "task", f"{made.x} more", "ok", 1.0),
+        values.ToolStarted("c", made.x, {made.x: made.x}),
+        values.ToolEnded("c", made.x, made.x, "error", 1.0, traceback=made.x),
+        values.Notice(made.x),
+        made(values.Compacted),
+        values.TextDelta(answer or made.x, 3),
     ):
         segments.add(event)
     segments.close()

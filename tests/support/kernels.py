@@ -91,21 +91,25 @@ class Kernel:
         self.client.shell_channel.send(message)
         return str(message["header"]["msg_id"])
 
-    def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] | None = None) -> Ran:
-        """Wait until a request is answered and the kernel idle; `when` is told each message as it comes."""
-        until, messages, idle = time.monotonic() + HANG, [], False
-        while not idle:
+    def published(
+        self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None
+    ) -> list[dict[str, Any]]:
+        """Wait until the kernel is idle after a request; gives its messages, each of which `when` is told as it comes."""
+        until, messages = time.monotonic() + HANG, list[dict[str, Any]]()
+        while not messages or messages[-1]["content"].get("execution_state") != "idle":
             try:
                 message = self.client.get_iopub_msg(timeout=1)
             except Empty:
-                assert time.monotonic() < until, "the cell hangs"
+                assert time.monotonic() < until, "the cell, or the click, hangs"
                 continue
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            messages.append(message)
-            idle = message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
-            if when is not None:
+            if message["parent_header"].get("msg_id") == request:
+                messages.append(message)
                 when(self, message)
+        return messages
+
+    def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None) -> Ran:
+        """Wait until a request is answered and the kernel idle."""
+        messages = self.published(request, when)
         while True:
             reply = self.client.get_shell_msg(timeout=HANG)
             if reply["parent_header"].get("msg_id") == request:
@@ -157,16 +161,7 @@ class Cell:
             {"comm_id": ids[which], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}},
         )
         client.shell_channel.send(message)
-        until, messages, idle = time.monotonic() + HANG, [], False
-        while not idle:
-            try:
-                one = client.get_iopub_msg(timeout=1)
-            except Empty:
-                assert time.monotonic() < until, "the click hangs"
-                continue
-            if one["parent_header"].get("msg_id") == message["header"]["msg_id"]:
-                messages.append(one)
-                idle = one["msg_type"] == "status" and one["content"]["execution_state"] == "idle"
+        messages = self.kernel.published(message["header"]["msg_id"])
         assert not [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")], (
             "none of these is seen"
         )

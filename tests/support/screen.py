@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import time
 from typing import Any
 
 from deepnb.views.view import View
@@ -9,13 +11,12 @@ from deepnb.widgets.screen import Output
 
 
 class Cell:
-    """A screen that remembers every state of every output."""
-
     notebook = True
 
     def __init__(self) -> None:
         self.outputs: list[list[str]] = []
         self.drawn: list[list[str]] = []
+        self.widgets: list[Any] = []
 
     def show(self, view: View) -> Output:
         self.outputs.append([view.text()])
@@ -23,6 +24,7 @@ class Cell:
         return _Output(self.outputs[-1], self.drawn[-1])
 
     def widget(self, widget: Any, text: str) -> Output:
+        self.widgets.append(widget)
         self.outputs.append([text])
         return _Output(self.outputs[-1], [])
 
@@ -41,3 +43,11 @@ class _Output:
 
     def become(self, widget: Any, text: str) -> None:
         self._states.append(text)
+
+
+def until(said: Cell | io.StringIO, words: str) -> None:
+    """Wait until a cell's last output, or a terminal, says it."""
+    end = time.monotonic() + 30
+    while words not in (said.getvalue() if isinstance(said, io.StringIO) else "".join(said.last[-1:])):
+        assert time.monotonic() < end, f"{words} is not said"
+        time.sleep(0.005)

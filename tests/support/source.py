@@ -1,25 +1,21 @@
-"""Signatures and docstrings, read from source text: nothing heavy is imported for it, and every Python gives the same.
-
-`inspect` would import `deepnb.middleware` and `deepnb.testing`, and the engine with them, for a word of help.
-"""
+"""Signatures and docstrings of public names: what Python knows of them, and what the source says beside it."""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+import textwrap
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, cached_property
+from typing import Any
 
 import deepnb
-from deepnb.values import wings
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = ast.ClassDef | Function
-_PACKAGE = Path(deepnb.__file__).parent
 _FACTORY = re.compile(r" = [Ff]ield\(.*\)$")  # calls: tuple[Call, ...] = field(default=())
 _LONG = 40
 """Characters of a default that is shown."""
@@ -34,108 +30,83 @@ class Member:
     doc: str
 
 
-@cache
-def tree(module: str) -> ast.Module:
-    """Return the source of a module of deepnb, parsed."""
-    place = _PACKAGE.joinpath(*module.split(".")[1:])
-    package = place / "__init__.py"
-    file = package if package.exists() else place.with_suffix(".py")
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
 def public_names(module: str) -> list[str]:
-    """Return `__all__` if it is a list of words; else what is defined there, and imported there for others (`X as X`).
-
-    Modules below it are left out.
-    """
-    body = tree(module).body
-    listed = [ast.unparse(node) for node in body if ast.unparse(node).startswith("__all__")]
-    if len(listed) == 1:
-        return sorted(ast.literal_eval(listed[0].partition("=")[2].strip()))
-    names = [node.name for node in body if isinstance(node, Definition) and not node.name.startswith("_")]
-    names += [a.name for node in _imports(body) if node.module != module for a in node.names if a.name == a.asname]
-    return sorted([*names, *(name.removeprefix(f"{module}.") for name in wings.names(f"{module}."))])
-
-
-def find(module: str, name: str) -> tuple[str, Definition | ast.Assign]:
-    """Return the module that defines a name, wherever it is imported from, and its definition."""
-    body = tree(module).body
-    for node in body:
-        if isinstance(node, Definition) and node.name == name:
-            return module, node
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return module, node
-    if where := wings.home(f"{module}.{name}"):
-        return find(*where)
-    home = next(n.module for n in _imports(body) if n.module and any((a.asname or a.name) == name for a in n.names))
-    return find(home, name)
+    """Return `__all__`, or else what is defined there; modules below it are left out."""
+    real = importlib.import_module(module)
+    own = (n for n, value in vars(real).items() if getattr(value, "__module__", "") == module and n[0] != "_")
+    return sorted(n for n in getattr(real, "__all__", None) or own if not inspect.ismodule(getattr(real, n)))
 
 
 def describe(module: str, name: str) -> Member:
     """Return the signature and the docstring of a public name."""
-    home, node = find(module, name)
-    if isinstance(node, ast.Assign):
-        return Member(name, ast.unparse(node), _text_after(tree(home).body, node))
-    doc = ast.get_docstring(node) or ""
-    if not isinstance(node, ast.ClassDef):
-        return Member(name, _signature(home, node), doc)
-    made = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-    if made is None:
+    real = _real(module, name)
+    is_class = inspect.isclass(real)
+    if not is_class and not callable(real):  # another name for types
+        home = next(home for home, names in deepnb._HOMES.items() if name in names)
+        body = ast.parse(inspect.getsource(importlib.import_module(home))).body
+        made = next(n for n in body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == name)
+        return Member(name, ast.unparse(made), _text_after(body, made))
+    doc = ast.get_docstring(_node(real)) or ""
+    if not is_class:
+        return Member(name, _signature(real), doc)
+    if "__init__" not in {getattr(n, "name", "") for n in _node(real).body}:
         names = ", ".join(field.name for field in fields(module, name))
         return Member(name, f"{name}({names})" if names else name, doc)
-    doc = "\n\n".join(filter(None, (doc, ast.get_docstring(made))))
-    return Member(name, name + _signature(home, made).removeprefix("__init__").removesuffix(" -> None"), doc)
+    begin = real.__init__
+    doc = "\n\n".join(filter(None, (doc, ast.get_docstring(_node(begin)))))
+    return Member(name, name + _signature(begin).removeprefix("__init__").removesuffix(" -> None"), doc)
 
 
 def fields(module: str, name: str) -> list[Member]:
     """Return what a class keeps: its annotated names, each with the text below it; nothing for what is no class."""
-    _, node = find(module, name)
-    if not isinstance(node, ast.ClassDef):
-        return []
-    found = [n for n in node.body if isinstance(n, ast.AnnAssign) and not ast.unparse(n.target).startswith("_")]
-    return [Member(ast.unparse(n.target), _FACTORY.sub("", ast.unparse(n)), _text_after(node.body, n)) for n in found]
+    real = _real(module, name)
+    is_class = inspect.isclass(real)
+    body = _node(real).body if is_class else []
+    found = [n for n in body if isinstance(n, ast.AnnAssign) and not ast.unparse(n.target).startswith("_")]
+    return [Member(ast.unparse(n.target), _FACTORY.sub("", ast.unparse(n)), _text_after(body, n)) for n in found]
 
 
 def methods(module: str, name: str) -> list[Member]:
     """Return the public methods and properties of a class that have a docstring; those of its base classes in deepnb,
     too, unless these are public themselves."""
-    home, node = find(module, name)
-    if not isinstance(node, ast.ClassDef):
-        return []
-    found = {m.name: m for m in _own_methods(home, node)}
-    for base in node.bases:
-        if isinstance(base, ast.Name) and base.id not in public_names("deepnb") and _is_ours(home, base.id):
-            found = {m.name: m for m in methods(home, base.id)} | found
-    return list(found.values())
+    real = _real(module, name)
+    return list(_all_methods(real).values()) if inspect.isclass(real) else []
 
 
-def _own_methods(home: str, node: ast.ClassDef) -> Iterator[Member]:
-    for one in node.body:
-        if not isinstance(one, Function) or one.name.startswith("_"):
+def _all_methods(real: type) -> dict[str, Member]:
+    found = {m.name: m for m in _own_methods(real)}
+    for base in real.__bases__:
+        if base.__module__.startswith("deepnb.") and base.__name__ not in public_names("deepnb"):
+            found = _all_methods(base) | found
+    return found
+
+
+def _own_methods(real: type) -> Iterator[Member]:
+    for one in _node(real).body:
+        if not isinstance(one, Function) or one.name.startswith("_") or not (doc := ast.get_docstring(one)):
             continue
-        doc, marks = ast.get_docstring(one), {ast.unparse(mark) for mark in one.decorator_list}
-        if doc and not any(mark.endswith(".setter") for mark in marks):
-            is_property = bool(marks & {"property", "cached_property"})
-            typed = f"{one.name}: {ast.unparse(one.returns)}" if is_property and one.returns else _signature(home, one)
-            yield Member(one.name, typed, doc)
+        if isinstance(vars(real)[one.name], property | cached_property):
+            if not any(ast.unparse(mark).endswith(".setter") for mark in one.decorator_list):
+                yield Member(one.name, f"{one.name}: {ast.unparse(one.returns)}" if one.returns else one.name, doc)
+        else:
+            yield Member(one.name, _signature(getattr(real, one.name)), doc)
 
 
 def parameters(module: str, name: str) -> dict[str, str]:
     """Return parameter -> its default as it is written, empty if it has none; a constant as the value it has."""
-    home, node = find(module, name)
-    made = next(n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.name in ("__init__", name))
-    args = _arguments(home, made)
+    real = _real(module, name)
+    args = _arguments(real.__init__ if inspect.isclass(real) else real)
     defaults = [None] * (len(args.args) - len(args.defaults)) + [*args.defaults, *args.kw_defaults]
     named = zip((*args.args, *args.kwonlyargs), defaults, strict=True)
     return {arg.arg: ast.unparse(default) if default else "" for arg, default in named}
 
 
-def _signature(home: str, node: Function) -> str:
+def _signature(real: Callable[..., Any]) -> str:
     """Return `run(prompt, *, model=None) -> Turn`.
 
     The many options that stay as they are if they are not given are `**options`.
     """
-    args = _arguments(home, node)
+    node, args = _node(real), _arguments(real)
     given = list(zip(args.kwonlyargs, args.kw_defaults, strict=True))
     kept = [(arg, value) for arg, value in given if value is None or ast.unparse(value) != "UNCHANGED"]
     if len(kept) < len(given):
@@ -145,9 +116,9 @@ def _signature(home: str, node: Function) -> str:
     return f"{start}{node.name}({ast.unparse(args)}){returns}"
 
 
-def _arguments(home: str, node: Function) -> ast.arguments:
+def _arguments(real: Callable[..., Any]) -> ast.arguments:
     """Return the parameters of a function without `self` and their types, constants as the values they have."""
-    args = deepcopy(node.args)
+    args: ast.arguments = deepcopy(_node(real).args)
     first = args.posonlyargs or args.args
     if first and first[0].arg in ("self", "cls"):
         del first[0]
@@ -155,24 +126,23 @@ def _arguments(home: str, node: Function) -> ast.arguments:
         args.kwarg = None  # it is there to name the mistake
     for arg in filter(None, (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)):
         arg.annotation = None
-    args.defaults = [_value(home, default) for default in args.defaults]
-    args.kw_defaults = [default and _value(home, default) for default in args.kw_defaults]
+    values = {name: one.default for name, one in inspect.signature(real).parameters.items()}
+    plain = (*args.posonlyargs, *args.args)
+    args.defaults = [_value(d, values[a.arg]) for d, a in zip(args.defaults[::-1], plain[::-1], strict=False)][::-1]
+    args.kw_defaults = [d and _value(d, values[a.arg]) for d, a in zip(args.kw_defaults, args.kwonlyargs, strict=True)]
     return args
 
 
-def _value(home: str, default: ast.expr) -> ast.expr:
+def _value(default: ast.expr, value: Any) -> ast.expr:
     """Return a default as it is written; `Options.keep` and the name of a constant as their value."""
     text = ast.unparse(default)
-    if text.startswith("Options."):
-        home, node = find(home, "Options")
-        field = next(n for n in ast.walk(node) if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == text[8:])
-        return _value(home, field.value) if field.value else default
-    if text.isupper() and text != "UNCHANGED":
-        _, node = find(home, text)
-        with suppress(ValueError):  # made by a call
-            text = repr(ast.literal_eval(node.value)) if isinstance(node, ast.Assign) else text
-        return ast.Name(text if len(text) < _LONG and not text.isupper() else "...")
-    return default
+    if not text.startswith("Options.") and (not text.isupper() or text == "UNCHANGED"):
+        return default
+    try:
+        ast.literal_eval(repr(value))
+    except (ValueError, SyntaxError):  # made by a call
+        return ast.Name("...")
+    return ast.Name(repr(value) if len(repr(value)) < _LONG else "...")
 
 
 def _text_after(body: list[ast.stmt], node: ast.stmt) -> str:
@@ -183,17 +153,11 @@ def _text_after(body: list[ast.stmt], node: ast.stmt) -> str:
     return ""
 
 
-def _imports(body: list[ast.stmt]) -> Iterator[ast.ImportFrom]:
-    """Yield each `from x import y` at the top of a module, also those for type checkers."""
-    for node in body:
-        if isinstance(node, ast.ImportFrom):
-            yield node
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from _imports(node.body)
+def _real(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name)
 
 
-def _is_ours(module: str, name: str) -> bool:
-    body = tree(module).body
-    homes = [n.module for n in _imports(body) if any((a.asname or a.name) == name for a in n.names)]
-    defined = any(isinstance(n, ast.ClassDef) and n.name == name for n in body)
-    return defined or any(home and home.startswith("deepnb.") for home in homes)
+@cache
+def _node(real: Any) -> Any:
+    """Return the definition of a class or a function, parsed."""
+    return ast.parse(textwrap.dedent(inspect.getsource(real))).body[0]

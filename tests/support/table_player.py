@@ -1,4 +1,4 @@
-"""The offline model's answer to a question about tables, with the tools of a session really called."""
+"""The offline model's answer to a question about tables, with its tools really called."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pandas as pd
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
-import deepnb
 from deepnb.models.resolve import resolve
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.code_tools import code_tools
@@ -25,18 +24,15 @@ _CALLS = 12
 """Model calls after which there is no answer."""
 
 
-def ask(pair: Pair, *, session: bool = False) -> str:
+def ask(pair: Pair) -> str:
     """What the user reads: what approved code put out, then the answer.
 
-    Without `session` the model and the tools are called in a loop of their own, which takes a fifth of the time.
+    The model and the tools are called in a loop of their own, which takes a fifth of the time of a session.
     """
-    prompts = [one for one in (pair.earlier, pair.question) if one]
-    if session:
-        return _asked_session(pair, prompts)
     kernel = _kernel()
     kernel.restart(pair)
     messages: list[BaseMessage] = [SystemMessage("You are an agent in the user's notebook.")]
-    for prompt in prompts:
+    for prompt in filter(None, (pair.earlier, pair.question)):
         messages.append(HumanMessage(prompt))
         said = kernel.answer(messages)
     return said
@@ -95,17 +91,3 @@ class _Kernel:
 @cache
 def _kernel() -> _Kernel:
     return _Kernel()
-
-
-def _asked_session(pair: Pair, prompts: list[str]) -> str:
-    shown: list[str] = []
-    with deepnb.Session(namespace=_namespace(pair), approve={"run_python": "allow"}) as session:
-        for prompt in prompts:
-            shown.clear()
-            for event in (stream := session.stream(prompt)):
-                output = getattr(event, "output", event)
-                if isinstance(output, CodeOutput):
-                    shown.append(output.text or str(output.data.get("text/plain", "")))
-            assert stream.turn is not None
-            said = stream.turn.text
-    return "\n".join([*shown, said])

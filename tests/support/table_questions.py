@@ -1,7 +1,6 @@
 """Questions about tables as data workers type them, with the true answers by pandas: what judges the offline model.
 
-`python -m tests.support.table_questions [--count 2000] [--seed 1] [--templates main|unseen] [--session]` asks them and
-prints how many answers were right, refused and wrong, by template, and each wrong one.
+`python -m tests.support.table_questions COUNT SEED` asks them, and prints each wrong answer and how many were right.
 
 A template is a text with slots; what stands in brackets names the table, and is left out where the table is the only
 one in the kernel, or the one spoken of before. `GROUPS` is a truth with the texts that ask for it.
@@ -11,16 +10,15 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pandas as pd
 
 from tests.support.question_tables import tables
 from tests.support.table_slots import Slots, UnfitError
 from tests.support.table_templates import GROUPS
-from tests.support.table_verdicts import Truth, Verdict
+from tests.support.table_verdicts import Truth, Verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -80,48 +78,19 @@ def _drawn(text: str, truth: Callable[[Slots], Truth], rng: random.Random, refus
 # -- asking
 
 
-def play_all(
-    asked: Sequence[Pair], is_refusal: Any = None, *, session: bool = False
-) -> list[tuple[Pair, str, Verdict]]:
+def play_all(asked: Sequence[Pair]) -> list[tuple[Pair, str, Verdict]]:
     """Ask all; each pair with its answer and the verdict."""
     from tests.support.table_player import ask
-    from tests.support.table_verdicts import is_refusal as usual
-    from tests.support.table_verdicts import verdict
 
-    played = []
-    for pair in asked:
-        answer = ask(pair, session=session)
-        played.append((pair, answer, verdict(pair.truth, answer, is_refusal or usual)))
-    return played
-
-
-def main(given: Mapping[str, Any]) -> None:
-    refuse: Sequence[str] = ()
-    written = GROUPS
-    if given["templates"] == "unseen":
-        from tests.support import table_questions_unseen as unseen  # type: ignore[attr-defined]
-
-        written, refuse = unseen.GROUPS, unseen.REFUSE
-    played = play_all(pairs(given["count"], given["seed"], written, refuse), session=given["session"])
-    frame = pd.DataFrame([(pair.template, verdict) for pair, _, verdict in played], columns=["template", "verdict"])
-    order = ["right", "refused", "wrong"]
-    by = frame.value_counts().unstack(fill_value=0).reindex(columns=order, fill_value=0)
-    for pair, answer, verdict in played:
-        if verdict == "wrong":
-            before = f"\n  after: {pair.earlier}" if pair.earlier else ""
-            print(f"WRONG {pair.question}  ({pair.table} of {', '.join(pair.kernel)}){before}")
-            print(f"  said: {answer[:400]!r}\n  true: {pair.truth}")
-    for text, (right, refused, wrong) in sorted(by.iterrows(), key=lambda one: tuple(one[1])):
-        print(f"{right:4} right {refused:4} refused {wrong:4} wrong  {text}")
-    print(", ".join(f"{int(by[one].sum())} {one}" for one in order), "of", len(played))
+    answers = [(pair, ask(pair)) for pair in asked]
+    return [(pair, answer, verdict(pair.truth, answer)) for pair, answer in answers]
 
 
 if __name__ == "__main__":
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Ask the offline model about tables.")
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--templates", choices=("main", "unseen"), default="main")
-    parser.add_argument("--session", action="store_true", help="ask a whole session: slower, and the same answers")
-    main(vars(parser.parse_args()))
+    count, seed = map(int, sys.argv[1:])
+    played = play_all(pairs(count, seed))
+    for pair, answer, judged in played:
+        if judged == "wrong":
+            print(f"WRONG {pair.question}  ({pair.table} of {', '.join(pair.kernel)}, after {pair.earlier!r})")
+            print(f"  said: {answer[:400]!r}\n  true: {pair.truth}")
+    print(Counter(judged for *_, judged in played))

@@ -84,7 +84,7 @@ def is_refusal(text: str) -> bool:
     return any(words in first for words in _REFUSALS)
 
 
-def verdict(truth: Truth, answer: str, is_refusal: Callable[[str], bool] = is_refusal) -> Verdict:
+def verdict(truth: Truth, answer: str) -> Verdict:
     """Judge the text of an answer; a refusal is right where any figure would be wrong."""
     if is_refusal(answer):
         return "right" if truth.refuse else "refused"

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from deepnb.values.offload import HistoryMessage, HistorySection, Offload
-from deepnb.values.turn import Compacted, Notice, Snapshot, TextDelta, ThinkingDelta, ToolEnded, ToolStarted
+from deepnb.values.turn import Snapshot
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.history import history_view
 from deepnb.views.memory import memory_view
-from deepnb.views.turn_segments import Segments
 from deepnb.views.view import View
-from tests.support.hostile_views import Maker, arguments, functions
+from tests.support.hostile_views import Maker, arguments, brief_turn, functions
+
+ANSWER = "word80 **word81** `word82` and [word83](https://a.example).\n\n- word84\n- word85"
 
 
 class Words(Maker):
@@ -27,25 +28,6 @@ class Words(Maker):
         return f"word{next(self._count)}"
 
 
-def turn() -> Segments:
-    """A turn with one of each kind of thing in it."""
-    segments = Segments()
-    for event in (
-        ThinkingDelta("word1", 1),
-        ToolStarted("t", "task", {"subagent_type": "word2", "description": "word3"}),
-        TextDelta("word4", 2, path=("t",)),
-        ToolEnded("t", "task", "word5", "ok", 1.0),
-        ToolStarted("c", "word6", {"word7": "word8"}),
-        ToolEnded("c", "word6", "word9", "error", 1.0),
-        Notice("word10"),
-        Compacted(Offload("word11", "word12", 3)),
-        TextDelta("word13 **word14** `word15` and [word16](https://a.example).\n\n- word17\n- word18", 3),
-    ):
-        segments.add(event)
-    segments.close()
-    return segments
-
-
 def history() -> list[HistorySection]:
     offload = Words()(Offload)
     items = (HistoryMessage(1, "user", "word91"), HistoryMessage(2, "assistant", "word92"))
@@ -56,7 +38,7 @@ def views() -> Iterator[tuple[str, View]]:
     for name, function in functions().items():
         for other in (False, True):
             yield f"{name}, {other}", function(**arguments(function, Words(other)))
-    yield "turn", turn()
+    yield "turn", brief_turn(Words(), ANSWER)
     cards = [replace(Words(other)(CallCard), decision=None, gone="") for other in (False, True)]
     yield "calls that wait", ApprovalView(tuple(cards), "word99")
     yield "history", history_view(history())

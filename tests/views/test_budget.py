@@ -17,6 +17,7 @@ from tests.support.tables import every_row
 
 PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
 BUDGET = Budget(PARTS_OF, rule_for(8_000), 14, reported=5_310, growth=(200, 500, 620))
+ESTIMATED = Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_100)
 
 
 def test_the_gauge_as_text():
@@ -56,16 +57,27 @@ def test_the_rule_in_words(window, trigger, keep, words):
     assert rule_words(rule) == words
 
 
-def test_a_rule_in_messages_counts_messages():
-    view = budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14))
-    assert view.mark is None
-    assert "14 messages, 36 more until the trigger" in view.text()
+@every_row(
+    ("view", "words"),
+    [
+        (budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)), "14 messages, 36 more until the trigger"),
+        (budget_view(ESTIMATED), "context · ~1,234 of 8,000"),
+        (budget_view(ESTIMATED), "estimated ~1,234, the model reported 1,100"),
+        (budget_view(None), "context\nno model calls yet in this thread"),
+        (budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))), "100 tokens left until the trigger: less than one more turn at this rate"),
+        (budget_view(BUDGET, cost=0.0123), "cost so far $0.0123"),
+    ],
+)  # fmt: skip
+def test_what_the_text_says(view, words):
+    assert words in view.text()
 
 
-def test_estimates_carry_their_sign():
-    text = budget_view(Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_100)).text()
-    assert "context · ~1,234 of 8,000" in text
-    assert "estimated ~1,234, the model reported 1,100" in text
+def test_in_short():
+    assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
+    assert budget_view(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
+    assert budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
+    assert "cost" not in budget_view(BUDGET).text() and "no model calls yet in this thread" in budget_view(None).html()
+    assert (sparkline([0, 50, 100]), sparkline([])) == ("▁▄█", "")
 
 
 def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
@@ -75,19 +87,6 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
     text = view.text()
     assert "150 %" in text and "past the trigger: the next call compacts the context first, if it can" in text
     assert "4,000 tokens over the window" in text
-
-
-def test_before_the_first_call():
-    assert budget_view(None).text() == "context\nno model calls yet in this thread"
-    assert "no model calls yet in this thread" in budget_view(None).html()
-
-
-def test_the_bar_of_one_line():
-    assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
-
-
-def test_a_part_that_is_not_known_is_shown():
-    assert budget_view(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
 
 
 @given(st.dictionaries(st.sampled_from([*PARTS, "odd"]), st.integers(-5, 10**9)), st.one_of(st.none(), st.integers(0, 10**6)),
@@ -108,11 +107,6 @@ def test_cells_never_pass_the_frame(amounts, scale):
     taken = cells(amounts, scale, WIDE)
     assert sum(taken) <= WIDE
     assert all((cell > 0) == (amount > 0) for cell, amount in zip(taken, amounts, strict=True))
-
-
-def test_the_sparkline_goes_from_nothing_to_the_top():
-    assert sparkline([0, 50, 100]) == "▁▄█"
-    assert sparkline([]) == ""
 
 
 def test_compactions_are_marked_in_the_sparkline():
@@ -179,16 +173,6 @@ def test_thirty_calls_are_drawn_in_few_bytes():
     assert len(plot_html([10**6] * 30, set(range(0, 30, 3)), 10**6)) < 6_600
 
 
-def test_less_than_a_turn_is_not_about_none():
-    text = budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))).text()
-    assert "100 tokens left until the trigger: less than one more turn at this rate" in text
-
-
-def test_the_cost_is_said_where_it_is_known():
-    assert "cost so far $0.0123" in budget_view(BUDGET, cost=0.0123).text()
-    assert "cost" not in budget_view(BUDGET).text()
-
-
 HEAD = (
     Sent("tools", "grep", "{}", 1_500),
     Sent("tools", "mine", "{}", 565),
@@ -227,11 +211,8 @@ def test_the_items_in_short_and_unfolded():
 def test_the_items_are_a_fold_that_can_be_open():
     view = budget_view(ITEMS)
     assert "<details" in view.html() and "open" not in view.html().partition("<details")[2].partition(">")[0]
+    assert "~1,500  %agent tools off grep" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()
     html = replace(view, unfolded=True).html()
     assert "open" in html.partition("<details")[2].partition(">")[0]
     assert "why &lt;b&gt;so&lt;/b&gt;?" in html and "6 items, and what takes each out" in html
     assert len(html) - len(budget_view(BUDGET).html()) < 350 * len(ITEMS.items) + 1_000
-
-
-def test_estimated_items_carry_their_sign():
-    assert "~1,500  %agent tools off grep" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html.parser import HTMLParser
 
 from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, HistorySection, Offload
 from deepnb.views.compaction import compaction_view, line
 from deepnb.views.history import BRING, history_view
 from deepnb.views.search_marks import search_terms
+from tests.support.harmless import harmless
 from tests.support.histories import FLUSH, ITEMS, LATER, OFFLOAD, SECTION
 from tests.support.tables import every_row
-
-
-def shown(html: str) -> str:
-    """The words of some markup, as they read with every style removed."""
-    parts: list[str] = []
-    parser = HTMLParser()
-    parser.handle_data = parts.append  # type: ignore[assignment, method-assign]
-    parser.feed(html)
-    return "".join(parts)
 
 
 @every_row(
@@ -48,6 +39,7 @@ def test_a_compaction_in_one_line(changes: dict, words: str):
     assert words in line(replace(OFFLOAD, **changes))
     if "flush" in changes and changes["flush"] is None:
         assert "/memory" not in line(replace(OFFLOAD, **changes))
+    assert line(Offload("/h.md", "", 3)) == "context compacted (at the trigger): 3 messages → summary"
 
 
 def test_the_record_of_a_compaction():
@@ -74,7 +66,7 @@ def test_the_record_of_a_compaction():
         "  │ Ada asked.\n"
         "note: the disk is slow"
     )
-    words = shown(view.html())
+    words = harmless(view.html())
     for fact in (
         "on request",
         "12 messages",
@@ -122,12 +114,12 @@ def test_history_by_time_with_what_each_came_to():
     )
     assert view.html().count("<details") == 2 + 3 + 4, "sections; summary, anchors, note; messages"
     assert " open" not in view.html()
-    words = shown(view.html())
+    words = harmless(view.html())
     assert "1 user · Which planet" in words and "Say it in one line." in words
 
 
 def test_nothing_offloaded_says_when_it_happens():
-    assert "%agent budget" in history_view([]).text() and "%agent compact" in shown(history_view([]).html())
+    assert "%agent budget" in history_view([]).text() and "%agent compact" in harmless(history_view([]).html())
 
 
 def test_a_section_of_a_file_without_messages_is_shown_as_text():
@@ -186,15 +178,12 @@ def test_a_section_is_found_by_its_summary_anchors_and_notes():
     assert history_view([SECTION], search="nowhere").text().endswith("search for nowhere: no matches")
 
 
-def test_sections_keep_their_numbers_in_a_search():
-    assert [one.number for one in history_view([SECTION, LATER], search="thanks").matches] == [2]
-
-
 def test_a_hit_says_what_adds_it_to_the_next_prompt():
     view = history_view([SECTION, LATER], search="thanks")
     (match,) = view.matches
+    assert match.number == 2, "sections keep their numbers"
     typed = f"%agent history --bring 2:{match.items[0].number}"
-    assert typed in view.text() and typed in shown(view.html())
+    assert typed in view.text() and typed in harmless(view.html())
     assert "--bring 2:" not in history_view([SECTION, LATER]).text()
 
 
@@ -202,7 +191,7 @@ def test_what_waits_is_said():
     brought = BroughtBack("x", ((1, ITEMS[0]), (1, ITEMS[2]), (2, LATER.items[0])), 412)
     line = "added to the next prompt: messages 1, 3 of section 1, message 1 of section 2 (412 tokens); --bring none removes it"
     assert line in history_view([SECTION], brought=brought).text()
-    assert line in shown(history_view([SECTION], brought=brought).html())
+    assert line in harmless(history_view([SECTION], brought=brought).html())
     assert "~412" in replace(brought, exact=False).line
 
 
@@ -211,7 +200,3 @@ def test_terms():
     assert not search_terms(None) and not search_terms('  "" ')
     assert search_terms("b a.b").text("xabx a.b ab") == "xa»b«x »a.b« a»b«"
     assert search_terms('"b c"').all_in("B\n C")
-
-
-def test_an_offload_that_says_little():
-    assert line(Offload("/h.md", "", 3)) == "context compacted (at the trigger): 3 messages → summary"

@@ -11,11 +11,11 @@ from deepnb.values.offload import Offload
 from deepnb.values.turn import Call, Compacted, ModelEnded, Snapshot, ThreadInfo, Turn, Usage
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
-from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.text import clean, cost, counted, middle_cut, percent, seconds, short, width
+from deepnb.views.status import RunningView, StatusInfo, setting_words, status_view
+from deepnb.views.text import clean, cost, counted, elapsed, middle_cut, percent, seconds, short, width
 from deepnb.views.threads import flags, lane, thread_card, threads_view, tree, turns_view
 from deepnb.views.turn import footer_view
-from deepnb.views.view import View, notice_view, table_text, table_view
+from deepnb.views.view import notice_view, table_text, table_view
 from tests.support.tables import every_row
 
 BUDGET = Budget({"user": 5_204}, rule_for(8_000), 14)
@@ -93,9 +93,6 @@ def test_threads_stand_below_what_they_were_forked_from():
 def test_a_long_thread_shows_its_last_turns():
     assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓●─●"
     assert lane(ThreadInfo("a", 0, 0, rewound=((2, 0),))) == "↶"
-
-
-def test_the_card_of_a_thread_is_one_line():
     card = thread_card(1, ThreadInfo("a", 3, 8, parent="b@2"))
     assert card.text() == "a · ○─○─● · 3 turns · 8 messages · forked from b@2"
 
@@ -136,11 +133,8 @@ def test_the_status_panel():
         "  pending  interrupted before tools: %agent resume\n"
         "no LLM"
     )
-
-
-def test_the_status_before_anything_happened():
-    text = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
-    assert "no model calls yet in this thread" in text and "pending" not in text
+    before = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
+    assert "no model calls yet in this thread" in before and "pending" not in before
 
 
 def test_a_table_counts_columns_not_characters():
@@ -165,10 +159,6 @@ def test_notices_say_how_much_they_matter():
     assert "error: " in notice_view("no", "error").html()
 
 
-def test_every_view_is_a_view():
-    assert isinstance(notice_view("x"), View) and isinstance(footer_view(_turn()), View)
-
-
 def test_figures():
     assert [seconds(0.0049), seconds(1_234.5), seconds(math.nan)] == ["0.00 s", "1,234.50 s", "0.00 s"]
     assert [cost(0.0012), cost(2.5)] == ["$0.0012", "$2.50"]
@@ -191,3 +181,43 @@ def test_shortened_text_fits():
     assert short("a  b\nc", 10) == "a b c"
     assert middle_cut("a" * 100 + "b" * 100, 10, 10) == "a" * 10 + "\n… 180 characters left out …\n" + "b" * 10
     assert middle_cut("a" * 70, 10, 10) == "a" * 70
+
+
+# -- the line of a turn that is still running, and what a setting says when it is changed
+
+
+@every_row(
+    ("seconds", "words"),
+    [(0.9, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (312.4, "5 min 12 s"), (3_725, "1 h 02 min")],
+)
+def test_a_time_that_goes_on(seconds: float, words: str) -> None:
+    assert elapsed(seconds) == words
+
+
+def test_time_what_is_waited_for_and_the_context() -> None:
+    view = RunningView(65, "run_python", Budget({"system": 4_000}, rule_for(8_000), 0), "interrupt it to stop it")
+    assert view.text() == "1 min 05 s · run_python · context 4,000 of 8,000 tokens (50 %) · interrupt it to stop it"
+    html = view.html()
+    assert "run_python" in html and "width:60px" in html, "half of the gauge is full"
+    after = RunningView(12, "waiting for the <model>", at="10:02:33")
+    assert after.text() == "as of 10:02:33: 12 s · waiting for the <model>" and "<model>" not in after.html()
+
+
+@every_row(
+    ("name", "value", "words"),
+    [
+        (
+            "window",
+            6_500,
+            "window is 6,500: compacts at 85 % of the window (5,525 of 6,500 tokens), keeps the last 10 %",
+        ),
+        ("max_steps", 5, "max_steps is 5 from the next turn on"),
+        ("max_cost", None, "max_cost is the default from the next turn on"),
+        ("rerun", "replace", "rerun is replace"),
+        ("stop_at_approval", False, "stop_at_approval is False"),
+        ("approve", {"write_file": "ask"}, "approve is write_file: ask from the next turn on"),
+        ("clock", "", "clock is empty"),
+    ],
+)
+def test_a_setting_says_its_effect(name: str, value: object, words: str) -> None:
+    assert setting_words(name, value, rule_for(6_500)) == words

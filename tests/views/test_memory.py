@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deepnb.backends.journal import Entry
 from deepnb.values.turn import Snapshot
-from deepnb.views.memory import BRIEF, EMPTY, memory_view
+from deepnb.views.memory import BRIEF, EMPTY, entry_view, journal_view, memory_view
 from tests.support.tables import every_row
 
 PATH = "/AGENTS.md"
@@ -83,12 +84,9 @@ def test_what_is_in_the_prompt_is_shown_though_it_is_no_source_any_more():
     assert view.missing == (PATH,)
 
 
-def test_bytes_that_are_no_text_are_named():
+def test_bytes_that_are_no_text_are_named_and_a_source_below_memory_is_not_listed_twice():
     assert _view(binary={PATH: 9}).files[0].state == "binary"
     assert "not UTF-8" in _view(binary={PATH: 9}).text()
-
-
-def test_a_source_below_memory_is_not_listed_twice():
     view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)
     assert view.others == ()
 
@@ -111,3 +109,23 @@ def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_wh
         assert f"%memory show {PATH} shows all of it" in shown
     stamp, file = view.parts
     assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()
+
+
+# -- the journal as a list
+
+
+def change(n: int, line: str = "+- a fact") -> Entry:
+    return Entry(str(n), "2026-01-02T03:04:05+00:00", "/AGENTS.md", "user", f"@@ -0,0 +1 @@\n{line}\n", turn=n)
+
+
+def test_the_newest_are_listed_and_the_older_counted():
+    view = journal_view([change(n) for n in range(1, 31)], most=8)
+    assert [line.split(" ")[2] for line in view.text().splitlines()[1:9]] == [str(n) for n in range(30, 22, -1)]
+    assert "22 older changes: %memory log lists all" in view.text() and "journal · 30 changes" in view.text()
+    assert view.html().count("<details") == 8
+
+
+def test_a_long_diff_shows_its_ends():
+    html = entry_view(change(1, "+first " + "x" * 50_000 + " last")).html()
+    assert "+first" in html and " last" in html and "characters left out" in html
+    assert len(html) < 8_000

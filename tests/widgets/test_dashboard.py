@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
-
-import pytest
-from ipywidgets import Widget
 
 from deepnb.values.errors import DeepnbError
 from deepnb.values.turn import ThreadInfo
@@ -18,21 +14,6 @@ from deepnb.views.view import notice_view
 from deepnb.widgets.actions import Row
 from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
 from tests.support.shells import Shell
-
-
-@pytest.fixture(autouse=True)
-def no_kernel() -> Iterator[None]:
-    yield
-    Widget.close_all()
-
-
-@pytest.fixture
-def shell() -> Iterator[Shell]:
-    shell = Shell()
-    shell.ok("%load_ext deepnb")
-    yield shell
-    shell.close()
-
 
 # -- the stack
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ipywidgets import Checkbox, Widget
@@ -20,13 +19,7 @@ from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Terminal
 from deepnb.widgets.threads import ROWS, SECTIONS, HistoryPanel, rooms
 from tests.support.histories import ITEMS, LATER, SECTION
-from tests.support.screen import Cell
-
-
-@pytest.fixture(autouse=True)
-def no_kernel() -> Iterator[None]:
-    yield
-    Widget.close_all()
+from tests.support.screen import Cell, until
 
 
 class Story:
@@ -178,17 +171,10 @@ def test_what_is_quick_says_nothing_but_what_came_of_it():
     assert cell.outputs == [[cell.outputs[0][0]]] and cell.last == ["done"]
 
 
-def shown(cell: Cell) -> None:
-    until = time.monotonic() + 30
-    while not cell.outputs:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
 def test_what_takes_long_is_said_and_replaced_by_what_came_of_it():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=0)
-    shown(cell)
+    until(cell, "doing it")
     progress.say("nearly done ...")
     assert cell.last == ["note: nearly done ..."]
     progress.end(notice_view("done", "ok"))
@@ -198,18 +184,15 @@ def test_what_takes_long_is_said_and_replaced_by_what_came_of_it():
 def test_what_fails_does_not_leave_its_line():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=0)
-    shown(cell)
+    until(cell, "doing it")
     progress.stop("not done")
     assert cell.last == ["note: not done"]
 
 
 def test_a_terminal_prints_each_line_and_the_end():
-    lines: list[str] = []
-    progress = Progress(Terminal(lines.append), "doing it ...", after=0)
-    until = time.monotonic() + 30
-    while not lines:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    out = io.StringIO()
+    progress = Progress(Terminal(lambda line: out.write(f"{line}\n")), "doing it ...", after=0)
+    until(out, "doing it")
     progress.say("nearly ...")
     progress.end(notice_view("done", "ok"))
-    assert lines == ["note: doing it ...", "note: nearly ...", "done"]
+    assert out.getvalue() == "note: doing it ...\nnote: nearly ...\ndone\n"

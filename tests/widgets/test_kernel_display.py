@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests import IMPORT_TESTS
 from tests.support.kernels import Kernel, Ran
 
 pytestmark = pytest.mark.kernel
@@ -37,26 +36,6 @@ def test_streamed_text_grows_in_place(kernel: Kernel) -> None:
     shown = [re.sub("<[^>]+>", "", content["data"]["text/html"]).strip() for content in growing]
     assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
     assert "delegate a task to a subagent; summarize." in mine[-1], "its text is there in the end"
-
-
-def test_every_output_is_html_and_text(kernel: Kernel) -> None:
-    cells = [
-        "%agent", "%agent thanks", "%%agent\nRemember that I like tea", "%agent turns", "%agent threads", "%agent budget",
-        "%agent history", "%agent tools", "%agent new", "%memory", "%memory diff", "%memory show", "%memory sources",
-        "%memory add I like cake", "%skills", "%skills new tidy", "%skills show tidy", "%agent?", "%memory panel",
-        "%agent panel",
-    ]  # fmt: skip
-    for cell in cells:
-        outputs = shown(kernel.ok(cell))
-        assert outputs, cell
-        for content in outputs:
-            data = content["data"]
-            assert data["text/plain"].strip(), cell
-            if WIDGET in data:
-                assert "text/html" not in data and "panel" in data["text/plain"] and "(" not in data["text/plain"]
-            else:
-                assert data["text/html"].startswith("<div"), cell
-                assert content["transient"]["display_id"], cell
 
 
 def test_a_panel_and_its_twin_are_updated_by_a_later_cell(kernel: Kernel) -> None:
@@ -97,21 +76,3 @@ def test_a_mistake_is_one_line_and_an_error_reply_and_so_is_a_refused_setting(ke
     lines = [line for s in ran.of("stream") for line in s["text"].splitlines()]
     assert len(lines) == 1 and "no model 'nosuch'" in lines[0]
     assert kernel.value("%config DeepNB.model") == "'offline'"
-
-
-def test_code_and_a_new_skill_go_to_the_next_cell(kernel: Kernel) -> None:
-    ran = kernel.ok("%skills new tidy How to tidy")
-    (payload,) = [p for p in ran.reply["payload"] if p["source"] == "set_next_input"]
-    assert payload["text"].startswith("%%skills tidy\n---\n")
-
-
-def test_sixty_calls_make_at_most_twenty_outputs(kernel: Kernel) -> None:
-    kernel.ok(
-        f"{IMPORT_TESTS}from tests.support.scripted import Scripted\nfrom langchain_core.messages import AIMessage\n"
-        "many = Scripted(profile={'max_input_tokens': 1_000_000}, answers=[*(AIMessage(f'Look {i}.', tool_calls=["
-        "{'name': 'ls', 'args': {'path': f'/{i}'}, 'id': f'c{i}'}]) for i in range(60)), 'That was all.'])"
-    )
-    ran = kernel.ok("%agent --model many --max-steps 100 look sixty times")
-    assert len(ran.of("display_data")) <= 20
-    assert all(f"Look {i}." in ran.text for i in range(60)) and "That was all." in ran.text
-    assert ran.text.count("→ ls(") == 60

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from ipywidgets import Widget
 
 from deepnb.views.view import Stack, View, notice_view
@@ -37,12 +36,6 @@ class Story:
 
     def now(self) -> View:
         return notice_view(f"now {self.turns}", "ok")
-
-
-@pytest.fixture(autouse=True)
-def no_kernel() -> Iterator[None]:
-    yield
-    Widget.close_all()
 
 
 def parts(panel: TurnPanel) -> tuple[str, Any, str]:

@@ -6,6 +6,7 @@ import io
 import re
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,11 +33,15 @@ from deepnb.widgets.screen import Reserved, Terminal
 from deepnb.widgets.terminal_turn import TerminalTurn
 from deepnb.widgets.turn import MAX_OUTPUTS, NotebookTurn, QuietTurn, turn_display
 from tests.support.answers import ANSWERS, SAID
-from tests.support.screen import Cell
+from tests.support.screen import Cell, until
 from tests.support.tables import every_row
 
 MADE_TO_JOIN = "margin:0;border-radius:0"
 """In the style of a block of code that goes on from one output to the next."""
+
+
+ASKED = ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0)))
+END = notice_view("the end", "ok")
 
 
 class Clock:
@@ -55,11 +60,34 @@ def said(i: int, text: str) -> TextDelta:
     return TextDelta(text, i)
 
 
-def play(cell: Cell, events: list[Event], hz: float = 15.0) -> None:
-    turn = NotebookTurn(cell, hz, Clock())
+def answers(count: int) -> list[Event]:
+    """That many answers, a call after each."""
+    return [event for i in range(count) for event in (said(i, f"Answer {i}."), *tool(i))]
+
+
+def told(count: int) -> list[str]:
+    """What is said in them."""
+    return [words for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
+
+
+def in_order(shown: str, words: list[str]) -> bool:
+    places = [shown.find(one) for one in words]
+    return -1 not in places and places == sorted(places)
+
+
+def add(turn: NotebookTurn | TerminalTurn | QuietTurn, events: list[Event]) -> None:
     for event in events:
         turn.add(event)
-    turn.finish(notice_view("the end", "ok"))
+
+
+def play(cell: Cell, events: list[Event]) -> None:
+    turn = NotebookTurn(cell, 15.0, Clock())
+    add(turn, events)
+    turn.finish(END)
+
+
+def terminal(out: io.StringIO, **how: Any) -> TerminalTurn:
+    return TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, **how)
 
 
 def test_calls_between_two_answers_are_one_output() -> None:
@@ -75,15 +103,10 @@ def test_calls_between_two_answers_are_one_output() -> None:
 @every_row("calls", [1, 9, 10, 60, 200])
 def test_a_turn_makes_few_outputs_and_loses_nothing(calls: int) -> None:
     cell = Cell()
-    events = [e for i in range(calls) for e in (said(i, f"Answer {i}."), *tool(i))]
-    play(cell, [*events, said(calls, "Over.")])
-    assert len(cell.outputs) <= MAX_OUTPUTS
+    play(cell, [*answers(calls), said(calls, "Over.")])
+    assert len(cell.outputs) <= 20
     shown = "\n".join(cell.last)
-    told = [f"Answer {i}." for i in range(calls)], [f"seen {i}" for i in range(calls)]
-    for words in told:
-        places = [shown.find(word) for word in words]
-        assert -1 not in places and places == sorted(places)
-    assert shown.endswith("Over.\nthe end")
+    assert in_order(shown, told(calls)) and shown.endswith("Over.\nthe end")
 
 
 def test_text_is_shown_at_most_hz_times_a_second() -> None:
@@ -124,22 +147,17 @@ def test_a_turn_fills_outputs_that_were_reserved() -> None:
     reserved = Reserved(cell, 5)
     assert cell.drawn == [[""]] * 5
     turn = NotebookTurn(reserved, 15.0, Clock(), most=reserved.free)
-    for i in range(30):
-        for event in (said(i, f"Answer {i}."), *tool(i)):
-            turn.add(event)
-    turn.finish(notice_view("the end", "ok"), notice_view("and more", "ok"), notice_view("and more still", "ok"))
+    add(turn, answers(30))
+    turn.finish(END, notice_view("and more", "ok"), notice_view("and more still", "ok"))
     assert len(cell.outputs) == 5, "none is made"
     shown = "\n".join(cell.last)
-    places = [shown.find(words) for i in range(30) for words in (f"Answer {i}.", f"seen {i}")]
-    assert -1 not in places and places == sorted(places)
-    assert shown.endswith("the end\nand more\nand more still")
+    assert in_order(shown, told(30)) and shown.endswith("the end\nand more\nand more still")
 
 
 def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock())
-    for event in [e for i in range(30) for e in (said(i, f"Answer {i}."), *tool(i))]:
-        turn.add(event)
+    add(turn, answers(30))
     before = len(cell.outputs)
     turn.add(Asked(PendingCall("w1", "write_file", {}, digest="", key="")))
     below = turn.finish()
@@ -153,11 +171,9 @@ def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing(
 @every_row("count", range(1, 60))
 def test_no_output_stays_empty_that_need_not(count: int) -> None:
     cell = Cell()
-    play(cell, [e for i in range(count) for e in (said(i, f"Answer {i}."), *tool(i))])
+    play(cell, answers(count))
     assert "" not in [states[-1] for states in cell.drawn]
-    shown = "\n".join(cell.last)
-    places = [shown.find(words) for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
-    assert -1 not in places and places == sorted(places)
+    assert in_order("\n".join(cell.last), told(count))
 
 
 @pytest.mark.slow
@@ -171,7 +187,7 @@ def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:
         clock.now += 0.02
         turn.add(said(1, answer[at : at + 7]))
     most_drawn = max(map(len, cell.drawn))
-    turn.finish(notice_view("the end", "ok"))
+    turn.finish(END)
     assert most_drawn > 5, "it was shown while it grew"
     shown = re.sub("<[^>]+>", "", "".join(states[-1] for states in cell.drawn)).split()
     assert shown == [*re.sub("<[^>]+>", "", markdown_html(answer)).split(), "the", "end"]
@@ -194,12 +210,8 @@ def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
 def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
-    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
-    until = time.monotonic() + 30
-    while not cell.outputs:
-        assert time.monotonic() < until, "nothing is said"
-        time.sleep(0.01)
-    assert "waiting for the model" in cell.last[0]
+    turn.add(ASKED)
+    until(cell, "waiting for the model")
     turn.add(said(1, "Here I am."))
     turn.finish()
     assert cell.last == ["Here I am."], "the answer stands in its place"
@@ -207,19 +219,16 @@ def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
 
 def test_in_a_terminal_a_model_that_keeps_silent_is_said_to_be_waited_for_once() -> None:
     out = io.StringIO()
-    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, patience=0.01)
+    turn = terminal(out, patience=0.01)
     for number in (1, 2):
-        turn.add(ModelStarted(Call(number, "answer", (), Budget({}, rule_for(10), 0))))
-        until = time.monotonic() + 30
-        while "waiting for the model" not in out.getvalue():
-            assert time.monotonic() < until, "nothing is said"
-            time.sleep(0.01)
+        turn.add(ModelStarted(replace(ASKED.call, number=number)))
+        until(out, "waiting for the model")
         time.sleep(0.05)
         turn.add(said(number, "Here I am."))
     turn.finish()
-    told = out.getvalue()
-    assert told.startswith("note: waiting for the model ...\nHere I am.") and told.count("waiting") == 1
-    assert told.count("Here I am.") == 2
+    text = out.getvalue()
+    assert text.startswith("note: waiting for the model ...\nHere I am.") and text.count("waiting") == 1
+    assert text.count("Here I am.") == 2
 
 
 WAIT = Retry("rate limited", 8.0, 2, 5)
@@ -228,11 +237,11 @@ WAIT = Retry("rate limited", 8.0, 2, 5)
 def test_a_wait_for_the_next_try_is_said_in_the_line_of_a_turn() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
-    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(ASKED)
     until(cell, "waiting for the model")
     turn.add(WAIT)
     assert "rate limited: trying again in 8 s (2 of 5)" in cell.last[0]
-    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(ASKED)
     turn.add(said(1, "Here I am."))
     turn.finish()
     assert cell.last == ["Here I am."]
@@ -240,9 +249,8 @@ def test_a_wait_for_the_next_try_is_said_in_the_line_of_a_turn() -> None:
 
 def test_a_wait_is_a_line_of_its_own_where_nothing_can_be_written_over() -> None:
     out = io.StringIO()
-    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
-    for event in (WAIT, replace(WAIT, number=3), said(1, "Here I am.")):
-        turn.add(event)
+    turn = terminal(out)
+    add(turn, [WAIT, replace(WAIT, number=3), said(1, "Here I am.")])
     turn.finish()
     assert out.getvalue().splitlines()[:2] == [f"note: rate limited: trying again in 8 s ({n} of 5)" for n in (2, 3)]
 
@@ -255,16 +263,12 @@ def test_an_output_that_did_not_change_is_not_shown_again() -> None:
 
 def test_a_terminal_prints_as_it_comes() -> None:
     out = io.StringIO()
-    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out)
+    turn = terminal(out)
     turn.add(said(1, "Let me"))
     assert out.getvalue() == "Let me"
-    turn.add(said(1, " look."))
-    for event in tool(1):
-        turn.add(event)
-    turn.add(Compacted(Offload("/history.md", "They spoke.", 4, "2026-01-31T09:00:00")))
-    turn.add(Notice("by the way"))
-    turn.add(said(2, "A tree."))
-    turn.finish(notice_view("the end", "ok"))
+    compacted = Compacted(Offload("/history.md", "They spoke.", 4, "2026-01-31T09:00:00"))
+    add(turn, [said(1, " look."), *tool(1), compacted, Notice("by the way"), said(2, "A tree.")])
+    turn.finish(END)
     lines = out.getvalue().splitlines()
     assert lines[0] == "Let me look."
     assert lines[1].startswith("→ look(at=1)  ok") and lines[2] == "  seen 1"
@@ -275,7 +279,7 @@ def test_a_terminal_prints_as_it_comes() -> None:
 @every_row("step", [1, 3, 7, 1000])
 def test_a_terminal_names_an_image_and_does_not_print_its_data(step: int) -> None:
     out = io.StringIO()
-    turn = TerminalTurn(Terminal(lambda text: out.write(text + "\n")), out)
+    turn = terminal(out)
     answer = f"Wow! See ![a cat](data:image/png;base64,{'iVBORw0KGgo' * 90}=), not ![x](https://a.example) and [!](b). Or ![a"
     for at in range(0, len(answer), step):
         turn.add(said(1, answer[at : at + step]))
@@ -286,23 +290,14 @@ def test_a_terminal_names_an_image_and_does_not_print_its_data(step: int) -> Non
 def test_a_quiet_turn_shows_the_end_alone() -> None:
     cell = Cell()
     turn = QuietTurn(cell)
-    for event in tool(1):
-        turn.add(event)
-    turn.finish(notice_view("the end", "ok"))
+    add(turn, tool(1))
+    turn.finish(END)
     assert cell.last == ["the end"]
 
 
 def test_the_screen_decides_how_a_turn_is_shown() -> None:
     assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
     assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
-
-
-def until(cell: Cell | io.StringIO, words: str) -> None:
-    """Wait until a cell's last output, or a terminal, says it."""
-    end = time.monotonic() + 30
-    while words not in (cell.getvalue() if isinstance(cell, io.StringIO) else "".join(cell.last[-1:])):
-        assert time.monotonic() < end, f"{words} is not said"
-        time.sleep(0.005)
 
 
 def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +313,7 @@ def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves(monkeypatch: pyt
         until(cell, f"{minute} min 05 s · run_python")
         turn.add(ToolEnded(f"c{minute}", "run_python", "seen", "ok", 1.0))
     assert "interrupt the kernel to stop it" in cell.last[-1]
-    turn.finish(notice_view("the end", "ok"))
+    turn.finish(END)
     assert cell.last[-1].endswith("the end") and "min" not in "".join(cell.last), "the line is gone"
     assert len(cell.outputs) <= MAX_OUTPUTS
 
@@ -332,7 +327,7 @@ def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytes
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
     # No beat after the one that shows the button: what moves it then is the tools.
     monkeypatch.setattr("deepnb.widgets.turn.pause", lambda seconds, least: 600.0 if turn._waiting else least)
-    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(ASKED)
     until(cell, BUTTON)
     for i in range(60):
         for event in tool(i):
@@ -341,21 +336,20 @@ def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytes
     moved = sum(states.count(BUTTON) for states in cell.outputs)
     assert moved < 60 / 2, "it stays where it is while cards are added above it"
     turn.add(said(1, "Done."))
-    turn.finish(notice_view("the end", "ok"))
+    turn.finish(END)
     shown = "\n".join(cell.last)
-    places = [shown.find(f"seen {i}") for i in range(60)]
-    assert -1 not in places and places == sorted(places) and BUTTON not in shown
+    assert in_order(shown, [f"seen {i}" for i in range(60)]) and BUTTON not in shown
     assert len(cell.outputs) <= MAX_OUTPUTS
 
 
 def test_an_answer_that_pauses_goes_on_above_nothing() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
-    turn.add(ModelStarted(Call(1, "answer", (), Budget({}, rule_for(10), 0))))
+    turn.add(ASKED)
     turn.add(said(1, "Half an answer"))
     until(cell, "the model answers")
     turn.add(said(1, " and the other half."))
-    turn.finish(notice_view("the end", "ok"))
+    turn.finish(END)
     assert [text for text in cell.last if text] == ["Half an answer and the other half.", "the end"]
 
 
@@ -376,14 +370,14 @@ def test_a_terminal_says_how_a_picture_is_seen() -> None:
 
 def test_a_terminal_has_one_line_that_is_written_over() -> None:
     out, clock = Tty(), Clock()
-    turn = TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, patience=0.01, clock=clock)
+    turn = terminal(out, patience=0.01, clock=clock)
     turn.add(ToolStarted("c", "run_python", {}))
     clock.now = 7
     until(out, "7 s · run_python · Ctrl-C stops it")
     clock.now = 65
     until(out, "1 min 05 s · run_python")
     turn.add(ToolEnded("c", "run_python", "seen", "ok", 65.0))
-    turn.finish(notice_view("the end", "ok"))
+    turn.finish(END)
     assert "\n" not in out.getvalue().partition("→ run_python")[0], "it never took a line of its own"
     seen = [line.rpartition("\r\x1b[K")[2] for line in out.getvalue().split("\n") if line]
     assert seen[0].startswith("→ run_python()  ok") and seen[-1] == "the end" and "Ctrl-C" not in "".join(seen)

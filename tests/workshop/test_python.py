@@ -110,15 +110,6 @@ def test_code_awaits_at_its_top() -> None:
     assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
 
 
-def test_an_object_of_another_loop_is_told_apart() -> None:
-    import asyncio
-
-    loop = asyncio.new_event_loop()
-    result, _, _ = ran("await one", one=loop.create_future())
-    loop.close()
-    assert result.foreign_loop and result.failed
-
-
 def test_credentials_are_masked_in_all_that_is_put_out() -> None:
     result, outputs, _ = ran(f"print('{TOKEN}')\nprint('key = {TOKEN}')\n'{TOKEN}'")
     assert TOKEN not in result.text and all(TOKEN not in o.text for o in outputs)

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.exceptions import ModelError
-from langchain_core.language_models import BaseChatModel, ModelProfile
+from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
-from deepnb.models.tapes.tape import Exchange, Json, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
+from deepnb.models.tapes.tape import Exchange, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.files import FileDiff
 
-_LOOKED_AT = 5
-"""Exchanges with most parts in common that are compared word by word."""
-_COMPARED = 4_000
-"""Characters of a part that are compared then."""
+_COMPARED = 4_000  # characters of the other parts of two requests
 
 
 class _NotOnTape(NotOnTapeError, ModelError):
@@ -51,54 +47,40 @@ class TapeIndex:
 
     def exchanges(self, request: Parts) -> list[Exchange]:
         """Return the exchanges of this request in the order of recording; raise NotOnTapeError if there are none."""
-        if (found := self._by_key.get(request.key)) is None:
-            raise self._not_found(request)
-        return found
-
-    def _not_found(self, asked: Parts) -> NotOnTapeError:
+        if (found := self._by_key.get(request.key)) is not None:
+            return found
         what, do = f"the request is not on {self._tape.label}", "%agent record FILE makes a tape that has it"
         if not self._requests:
-            return _NotOnTape(f"{what}, which is empty", do)
-        number = self._nearest(asked)
+            raise _NotOnTape(f"{what}, which is empty", do)
+        texts = {**self._texts, **request.texts}
+        number = self._nearest(request, texts)
         nearest = self._requests[number]
-        texts = {**self._texts, **asked.texts}
-        diff = FileDiff("request", _page(nearest, texts), _page(asked, texts))
+        diff = FileDiff("request", _page(nearest, texts), _page(request, texts))
+        pairs = zip(nearest.messages, request.messages, strict=False)
+        other = next((f"message {i} ({texts[b]['role']})" for i, (a, b) in enumerate(pairs, 1) if a != b), "")
+        more = len(request.messages) - len(nearest.messages)
+        count = f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
+        where = "its tools" if nearest.tools != request.tools else other or count
         of = f"request {number + 1} of {len(self._requests)}"
-        return _NotOnTape(f"{what}: the nearest, {of}, differs in {_differs(nearest, asked, texts)}", do, diff)
+        raise _NotOnTape(f"{what}: the nearest, {of}, differs in {where}", do, diff)
 
-    def _nearest(self, asked: Parts) -> int:
+    def _nearest(self, asked: Parts, texts: Mapping[str, Any]) -> int:
         """Return the exchange that has most parts of a request; of several, one as long whose other parts are most alike."""
-        texts, wanted = {**self._texts, **asked.texts}, Counter(asked.key)
+        wanted = Counter(asked.key)
 
-        def common(number: int) -> tuple[int, int]:
+        def likeness(number: int) -> tuple[int, int, float, int]:
             key = self._requests[number].key
-            return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key))
-
-        def alike(number: int) -> float:
-            one = self._requests[number]
             a, b = (
-                "\n".join(_lines(texts[name])[:_COMPARED] for name in x.key if name not in y.key)[:_COMPARED]
-                for x, y in ((one, asked), (asked, one))
+                "\n".join(_lines(texts[name])[:_COMPARED] for name in one if name not in other)[:_COMPARED]
+                for one, other in ((key, asked.key), (asked.key, key))
             )
-            return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+            alike = SequenceMatcher(None, a, b, autojunk=False).quick_ratio()
+            return (wanted & Counter(key)).total(), -abs(len(key) - len(asked.key)), alike, -number
 
-        best = sorted(range(len(self._requests)), key=common, reverse=True)[:_LOOKED_AT]
-        return max(best, key=lambda n: (common(n), alike(n), -n))
-
-
-def _differs(nearest: Parts, asked: Parts, texts: Mapping[str, Any]) -> str:
-    """Return the first thing in which two requests differ, in a few words."""
-    if nearest.tools != asked.tools:
-        return "its tools"
-    for number, (one, other) in enumerate(zip(nearest.messages, asked.messages, strict=False), 1):
-        if one != other:
-            return f"message {number} ({texts[other]['role']})"
-    more = len(asked.messages) - len(nearest.messages)
-    return f"having {abs(more)} message{'s' if abs(more) != 1 else ''} {'fewer' if more > 0 else 'more'}"
+        return max(range(len(self._requests)), key=likeness)
 
 
 def _page(request: Parts, texts: Mapping[str, Any]) -> str:
-    """Return a request as text: each part below a heading."""
     heads = ["tools", *(f"message {i}: {texts[m]['role']}" for i, m in enumerate(request.messages, 1))]
     return "\n".join(f"# {head}\n{_lines(texts[name])}\n" for head, name in zip(heads, request.key, strict=True))
 
@@ -112,11 +94,6 @@ def _lines(part: Any) -> str:
 
 
 # -- The chat model that plays a tape: it needs no key and no provider, and is named as what it is
-
-LONGEST = 2.0
-"""Seconds of the longest pause between two pieces, where a tape is played at its own pace."""
-_STEP = 0.05
-"""Seconds after which a pause looks whether the run was interrupted."""
 
 
 class Player:
@@ -133,19 +110,16 @@ class Player:
     def exchange(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> Exchange:
         """Return what answers this request; an error that has the nearest where there is nothing."""
         with self._lock:
-            form, index = self._index()
-            request: Parts = form.parts(messages_of(messages), tools_of(tools))
+            days = self.tape.days | days_near(self._now())
+            if self._made is None or self._made[0] != days:
+                form = TapeForm(days, provider_keys())
+                self._made = days, form, TapeIndex(self.tape, form)
+            _, form, index = self._made
+            request = form.parts(messages_of(messages), tools_of(tools))
             found = index.exchanges(request)
             played = self._played.get(request.key, 0)
             self._played[request.key] = played + 1
             return found[played % len(found)]
-
-    def _index(self) -> tuple[TapeForm, TapeIndex]:
-        days = self.tape.days | days_near(self._now())
-        if self._made is None or self._made[0] != days:
-            form = TapeForm(days, provider_keys())
-            self._made = days, form, TapeIndex(self.tape, form)
-        return self._made[1:]
 
 
 class TapeModel(BaseChatModel):
@@ -156,8 +130,6 @@ class TapeModel(BaseChatModel):
     """What it is shown as: `tape FILE`."""
     taped: Any
     """The model on the tape whose place it takes."""
-    pace: bool = False
-    """Whether pieces come as slowly as they were recorded, with no pause over two seconds."""
     max_tokens: int | None = None
     """Tokens that the recorded model's client reserved for an answer, so that a compaction comes where it came."""
     thinking: Any = None
@@ -168,15 +140,10 @@ class TapeModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "deepnb-tape"
 
-    @property
-    def counts(self) -> str:
-        """How tokens are counted: "by script", or "teaching"."""
-        return str(self.taped.counts)
-
     def of(self, name: str) -> TapeModel:
         """Return the model of this name on the same tape, for a subagent; this one where the tape has none."""
         found = next((one for one in self.player.tape.models if one.name == name), None)
-        return self if found is None else _model(self.player, found, self.pace)
+        return self if found is None else _model(self.player, found)
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
         return self.bind(tools=[in_form(convert_to_openai_tool(t), self.taped.schemas) for t in tools], **kwargs)
@@ -185,23 +152,15 @@ class TapeModel(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
     ) -> Iterator[ChatGenerationChunk]:
         one = self.player.exchange(messages, settings.get("tools") or ())
-        at = 0
-        for ms, piece in one.pieces:
-            if self.pace:
-                _wait(min((ms - at) / 1000, LONGEST))
-            at = ms
-            yield ChatGenerationChunk(message=self._chunk(piece))
+        for _, piece in one.pieces:
+            try:
+                chunk = chunk_of(piece)
+            except (AttributeError, TypeError, ValueError):
+                what = f"{self.model_name} is damaged: one of its answers is no message"
+                raise InvalidError(what, "get the file again, or record it again: %agent record FILE") from None
+            yield ChatGenerationChunk(message=chunk)
         if one.error is not None:
             raise recorded(one.error)
-
-    def _chunk(self, piece: Json) -> AIMessageChunk:
-        try:
-            return chunk_of(piece)
-        except (AttributeError, TypeError, ValueError):
-            raise InvalidError(
-                f"{self.model_name} is damaged: one of its answers is no message",
-                "get the file again, or record it again: %agent record FILE",
-            ) from None
 
     def _generate(
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **settings: Any
@@ -209,7 +168,7 @@ class TapeModel(BaseChatModel):
         return generate_from_stream(self._stream(messages, stop, None, **settings))
 
 
-def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> TapeModel:
+def tape_model(file: Path, now: Callable[[], str]) -> TapeModel:
     """Return the model that plays a file; an error of one line where it is no tape."""
     try:
         data = file.read_bytes()
@@ -219,21 +178,17 @@ def tape_model(file: Path, now: Callable[[], str], *, pace: bool = False) -> Tap
         raise RefusedError(f"{file} can't be read ({error.strerror})", "choose another file") from None
     tape = read_tape(data, file.name)
     first = tape.models[0] if tape.models else TapedModel("")
-    return _model(Player(tape, now), first, pace)
+    return _model(Player(tape, now), first)
 
 
-def _model(player: Player, taped: TapedModel, pace: bool) -> TapeModel:
-    said = dict(taped.profile)
-    reserved = {
-        "max_tokens": said.pop("max_tokens", None),
-        "thinking": {"budget_tokens": said.pop("thinking_tokens", 0)},
-    }
-    reserved["window_guessed"] = said.pop("window_guessed", False)
-    profile = cast(ModelProfile, said)
-    return TapeModel(player=player, model_name=player.tape.label, taped=taped, profile=profile, pace=pace, **reserved)
-
-
-def _wait(seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(left, _STEP))
+def _model(player: Player, taped: TapedModel) -> TapeModel:
+    said: Any = dict(taped.profile)
+    return TapeModel(
+        player=player,
+        model_name=player.tape.label,
+        taped=taped,
+        max_tokens=said.pop("max_tokens", None),
+        thinking={"budget_tokens": said.pop("thinking_tokens", 0)},
+        window_guessed=said.pop("window_guessed", False),
+        profile=said,
+    )

@@ -7,10 +7,10 @@ and ids that tie a result to its call: the results stand behind it in the order 
 import json
 import logging
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -60,9 +60,18 @@ def messages_of(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
             calls = [[call["name"], call["args"]] for call in message.tool_calls]
             calls += [[call["name"] or "", call["args"] or ""] for call in message.invalid_tool_calls]
             made |= {"calls": calls} if calls else {}
-        media = list(_media(message))
+        blocks = message.content if isinstance(message.content, list) else ()
+        media = [_digest(one) for one in blocks if isinstance(one, Mapping) and one.get("type") in _MEDIA]
         found.append({**made, **({"images": media} if media else {})})
     return found
+
+
+def _digest(block: Mapping[str, Any]) -> str:
+    """Return the digest of an image or other medium, in whichever form: a callback is given images in OpenAI's."""
+    inner = block.get(str(block["type"]))
+    fields = {**block, **inner} if isinstance(inner, Mapping) else block
+    data = str(next((fields[key] for key in ("base64", "data", "url", "file_id") if fields.get(key)), ""))
+    return blake2b((data.partition(";base64,")[2] or data).encode(), digest_size=9).hexdigest()
 
 
 def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
@@ -102,25 +111,11 @@ def in_form(tool: Mapping[str, Any], form: str) -> Mapping[str, Any]:
     }
 
 
-def _media(message: BaseMessage) -> Iterator[str]:
-    """Yield the digest of each image or other medium, in whichever form: a callback is given images in OpenAI's."""
-    if isinstance(message.content, str):
-        return
-    for block in message.content:
-        if isinstance(block, Mapping) and block.get("type") in _MEDIA:
-            inner = block.get(str(block["type"]))
-            fields = {**block, **inner} if isinstance(inner, Mapping) else block
-            found = next((fields[k] for k in ("base64", "data", "url", "file_id") if fields.get(k)), "")
-            data = str(found).partition(";base64,")[2] or str(found)
-            yield blake2b(data.encode(), digest_size=9).hexdigest()
-
-
 # -- The pieces of an answer as JSON: from LangChain's chunks and back, and without a credential that goes over several
 
 _METADATA = ("finish_reason", "stop_reason", "stop_sequence", "model_name", "model_provider", "status")
 """What is kept of `response_metadata`: a provider may put headers there."""
-_MORE = ("reasoning_content",)
-"""What is kept of `additional_kwargs`."""
+_MORE = ("reasoning_content",)  # what is kept of `additional_kwargs`
 _CALL = ("name", "args", "id", "index")
 
 
@@ -161,37 +156,22 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
 
 
 def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """Return the pieces, where `clean` takes a credential out of a text that goes over several: the first has all of it then."""
-    made: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
-    texts: dict[tuple[Any, ...], list[tuple[dict[str, Any], str]]] = {}
-    for number, piece in enumerate(made):
-        for key, place, name in _places(number, piece):
-            texts.setdefault(key, []).append((place, name))
-    for key, places in texts.items():
-        whole = "".join(str(place[name]) for place, name in places)
-        new = _arguments(whole, clean) if key[0] == "args" else clean(whole)
-        if new != whole:
-            for i, (place, name) in enumerate(places):
-                place[name] = "" if i else new
-    return [clean(piece) for piece in made]
-
-
-def _places(number: int, piece: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], str]]:
-    if "text" in piece:
-        yield ("text",), piece, "text"
-    for at, call in enumerate(piece.get("calls", ())):
-        if "args" in call:
-            yield ("args", call.get("index", (number, at))), call, "args"
-    for at, block in enumerate(piece.get("content", ())):
-        if isinstance(block, dict):
-            for name in (name for name, text in block.items() if isinstance(text, str) and name not in ("type", "id")):
-                yield (
-                    ("args" if name in ("partial_json", "arguments") else "block", block.get("index", at), name),
-                    block,
-                    name,
-                )
-    for name in piece.get("more", ()):
-        yield ("more", name), piece["more"], name
+    """Return the pieces; where `clean` takes a credential out of what they say together, that without it, and empty ones."""
+    own: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
+    if not own:
+        return own
+    said = "".join(piece.get("text", "") for piece in own)
+    first, *rest = (chunk_of({**piece, "text": ""}) for piece in own)
+    whole = piece_of(first + rest)
+    parts = [{"text": said}, whole] if said and "content" in whole else [{"text": said} | whole if said else whole]
+    made = json.loads(json.dumps(parts))
+    blocks = (block for block in made[-1].get("content", ()) if isinstance(block, dict))
+    for part in (*made[-1].get("calls", ()), *blocks):
+        for name in ("args", "partial_json", "arguments"):
+            if isinstance(part.get(name), str):
+                part[name] = _arguments(part[name], clean)
+    made = clean(made)
+    return own if made == parts else [*made, *({} for _ in own[len(made) :])]
 
 
 def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
@@ -207,8 +187,7 @@ def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
 # -- A failed request on a tape: what else asks an exception for, as JSON, and an exception that answers the same
 # Kept are names of classes, the status, the provider's own words and how long it asks to wait; of headers nothing else.
 
-_MESSAGE = 2_000
-"""Characters of a text that are kept."""
+_MESSAGE = 2_000  # characters of a text that are kept
 _WAITS = ("retry-after", "retry-after-ms")
 _BODY = ("message", "type", "code")
 
@@ -216,12 +195,11 @@ _BODY = ("message", "type", "code")
 class RecordedError(Exception):
     """An error that was recorded; its class has the name of the one it was."""
 
-    is_played = True
-    """Whether the next try need not wait: it is on the tape."""
+    is_played = True  # whether the next try need not wait: it is on the tape
 
 
 def error_of(error: BaseException) -> dict[str, Any]:
-    """Return what is kept of an error."""
+    """Return what is kept of an error, and of those that led to it."""
     chain = list(causes(error))
     made: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:_MESSAGE]}
     kinds = [kind for one in chain for kind in type(one).__mro__ if kind.__module__ != "builtins"]
@@ -230,8 +208,17 @@ def error_of(error: BaseException) -> dict[str, Any]:
         made["kind"] = kind
     if names := [name for name in dict.fromkeys(k.__name__ for k in kinds) if name not in (kind, made["type"])]:
         made["names"] = names
-    found = (("status", status_of), ("body", _body), ("wait", _wait), ("at", host_of))
-    return made | {name: value for name, of in found if (value := next(filter(None, map(of, chain)), None))}
+    for one in chain:
+        body, headers = body_of(one), getattr(getattr(one, "response", None), "headers", None) or {}
+        waits = {name: str(headers.get(name, "")) for name in _WAITS}
+        told = {
+            "status": status_of(one),
+            "body": {key: text[:_MESSAGE] for key in _BODY if isinstance(text := body.get(key), str)},
+            "wait": {name: text for name, text in waits.items() if re.fullmatch(r"\d+(?:\.\d+)?", text)},
+            "at": host_of(one),
+        }
+        made = {name: value for name, value in told.items() if value} | made
+    return made
 
 
 def recorded(error: Mapping[str, Any]) -> Exception:
@@ -240,12 +227,8 @@ def recorded(error: Mapping[str, Any]) -> Exception:
     known = (kind,) if isinstance(kind, type) and issubclass(kind, ModelError) else ()
     others = tuple(_class(name) for name in error.get("names", ()) if not hasattr(exceptions, str(name)))
     made: Any = _class(error.get("type"), RecordedError, *known, *others)(error.get("message", ""))
-    if status := error.get("status"):
-        made.status_code = status
-    if body := error.get("body"):
-        made.body = {"error": dict(body)}
-    if wait := error.get("wait"):
-        made.response = SimpleNamespace(headers=dict(wait), status_code=error.get("status"))
+    made.status_code, made.body = error.get("status"), {"error": dict(error.get("body", {}))}
+    made.response = SimpleNamespace(headers=dict(error.get("wait", {})), status_code=error.get("status"))
     if at := error.get("at"):
         host, _, port = str(at).partition(":")
         made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdigit() else None))
@@ -255,21 +238,6 @@ def recorded(error: Mapping[str, Any]) -> Exception:
 
 def _class(name: Any, *bases: type) -> type:
     return type(str(name) if str(name).isidentifier() else "RecordedError", bases or (Exception,), {})
-
-
-def _body(error: BaseException) -> dict[str, str]:
-    body = body_of(error)
-    return {key: text[:_MESSAGE] for key in _BODY if isinstance(text := body.get(key), str)}
-
-
-def _wait(error: BaseException) -> dict[str, str] | None:
-    """Return the headers that say how long to wait, where they hold a number."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    found = {}
-    for name in _WAITS:
-        with suppress(KeyError, TypeError, ValueError):
-            found[name] = str(float(headers[name]))
-    return found
 
 
 # -- Recording: a model is given a callback, and stays what it is for its provider
@@ -334,9 +302,12 @@ class Recording:
         """Return the model, telling this recording of its calls."""
         held: Sequence[Any] = [getattr(value, "get_secret_value", nothing)() for value in vars(model).values()]
         self._secrets |= {value for value in held if isinstance(value, str)}
-        taped = TapedModel(self.form().clean(label), self.form().clean(_profile(model)), counts, retries=retries)
-        before = model.callbacks
-        listener = _Listener(self, taped)
+        given = dict(getattr(model, "profile", None) or {})
+        profile = {k: v for k, v in given.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
+        reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)  # for an answer
+        profile |= {name: tokens for name, tokens in reserved if tokens}
+        taped = TapedModel(self.form().clean(label), self.form().clean(profile), counts, retries=retries)
+        before, listener = model.callbacks, _Listener(self, taped)
         if isinstance(before, BaseCallbackManager):
             callbacks: Any = before.copy()
             callbacks.add_handler(listener)
@@ -377,7 +348,7 @@ class _Call:
     began: float = field(default_factory=time.perf_counter)
     pieces: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
-    def add(self, message: Any) -> None:
+    def add(self, message: AIMessage) -> None:
         if piece := piece_of(message):
             self.pieces.append((round(1000 * (time.perf_counter() - self.began)), piece))
 
@@ -407,33 +378,25 @@ class _Listener(BaseCallbackHandler):
             call.add(chunk.message)
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
-        if (call := self._calls.pop(run_id, None)) is None:
-            return
-        if not call.pieces and response.generations and response.generations[0]:
-            call.add(getattr(response.generations[0][0], "message", None))
-        self._ended(call, None)
+        call = self._calls.get(run_id)
+        if call is not None and not call.pieces and response.generations and response.generations[0]:
+            message: Any = getattr(response.generations[0][0], "message", None)
+            call.add(message)
+        self._ended(run_id, None)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        call = self._calls.pop(run_id, None)
-        if call is None or not isinstance(error, Exception) or isinstance(error, DeepnbError):
-            return  # an interrupt is no answer
-        self._ended(call, error_of(error))
+        if isinstance(error, Exception) and not isinstance(error, DeepnbError):  # an interrupt is no answer
+            self._ended(run_id, error_of(error))
 
-    def _ended(self, call: _Call, error: dict[str, Any] | None) -> None:
+    def _ended(self, run_id: UUID, error: dict[str, Any] | None) -> None:
+        if (call := self._calls.pop(run_id, None)) is None:
+            return
         clean = self._recording.form().clean
         pieces = without_credentials([piece for _, piece in call.pieces], clean)
         answer = tuple(zip((ms for ms, _ in call.pieces), pieces, strict=True))
         tools, messages = call.request.tools, call.request.messages
         made = Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))
         self._recording.add(self._model, call.request, made)
-
-
-def _profile(model: Any) -> dict[str, Any]:
-    """Return what the profile of a model says in numbers, words and yes or no, and what its client reserves for an answer."""
-    profile = getattr(model, "profile", None) or {}
-    said = {k: v for k, v in profile.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
-    reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)
-    return said | {name: tokens for name, tokens in reserved if tokens}
 
 
 def _write(file: Path, data: bytes, flags: int) -> None:

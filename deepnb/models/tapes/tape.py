@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from hashlib import blake2b
-from json import dumps
 from typing import Any
 
 from deepnb.gate import credentials, redact, redact_value
@@ -70,13 +70,10 @@ def masked(text: str, days: Iterable[str]) -> str:
 # -- A tape, as values and as lines of JSON
 
 VERSION = 1
-_TRIES = 10
-"""Retries at most, whatever a tape says."""
-_SHOWN = 80
-"""Characters of a note, or of a model's name."""
+_TRIES = 10  # retries at most, whatever a tape says
+_SHOWN = 80  # characters of a note, or of a model's name
 Json = Mapping[str, Any]
-Piece = tuple[int, Json]
-"""(milliseconds since the request, a piece of the answer)"""
+Piece = tuple[int, Json]  # (milliseconds since the request, a piece of the answer)
 
 
 @dataclass(frozen=True)
@@ -194,11 +191,23 @@ def read_tape(data: bytes, name: str) -> Tape:
         try:
             line = _parsed(text)
             if "model" in line:
-                models.append(_model(line))
+                profile = {
+                    key: value
+                    for key, value in dict(line["profile"]).items()
+                    if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
+                }
+                retries = min(max(int(line["retries"]), 0), _TRIES)
+                form = str(line["schemas"])
+                models.append(TapedModel(_words(line["model"]), profile, str(line["counts"]), form, retries))
             elif "part" in line:
                 parts[line["part"]] = line["is"]
             else:
-                exchanges.append(_exchange(line, parts))
+                messages, tools = tuple(map(str, line["messages"])), line["tools"]
+                _ = [parts[name] for name in (*messages, tools)], days_near(line["at"])  # without them it is damaged
+                pieces = tuple((int(ms), dict(piece)) for ms, piece in line["answer"])
+                error = None if line.get("error") is None else dict(line["error"])
+                by, purpose = str(line["by"]), str(line["purpose"])
+                exchanges.append(Exchange(line["at"], by, purpose, tools, messages, pieces, error))
         except (KeyError, TypeError, ValueError):
             raise InvalidError(
                 f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
@@ -207,33 +216,12 @@ def read_tape(data: bytes, name: str) -> Tape:
     return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
 
 
-def _model(line: Json) -> TapedModel:
-    profile = {
-        key: value
-        for key, value in dict(line["profile"]).items()
-        if isinstance(value, bool | str) or (isinstance(value, int) and value > 0)
-    }
-    retries = min(max(int(line["retries"]), 0), _TRIES)
-    return TapedModel(_words(line["model"]), profile, str(line["counts"]), str(line["schemas"]), retries)
-
-
 def _words(text: Any) -> str:
     """Return a text of somebody else's as it is shown: one short line."""
     return excerpt("".join(char if char.isprintable() else " " for char in str(text)), _SHOWN)
 
 
-def _exchange(line: Json, parts: Json) -> Exchange:
-    messages = tuple(map(str, line["messages"]))
-    if missing := [name for name in (*messages, line["tools"]) if name not in parts]:
-        raise KeyError(missing[0])
-    days_near(line["at"])  # no timestamp, no exchange
-    pieces = tuple((int(ms), dict(piece)) for ms, piece in line["answer"])
-    error = None if line.get("error") is None else dict(line["error"])
-    return Exchange(line["at"], str(line["by"]), str(line["purpose"]), line["tools"], messages, pieces, error)
-
-
 def _parsed(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; an empty dict if the line holds no object."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -251,10 +239,8 @@ def _line(value: Json) -> bytes:
 # -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
 
 _KEY = "[redacted: key]"
-_SHORTEST = 8
-"""Characters of a key that is known by its value: a shorter one could be any word."""
-_KEPT = 4_096
-"""Parts that are remembered."""
+_SHORTEST = 8  # characters of a key that is known by its value: a shorter one could be any word
+_KEPT = 4_096  # parts that are remembered
 
 
 @dataclass(frozen=True)
@@ -272,25 +258,20 @@ class Parts:
 
 
 class TapeForm:
-    """Brings requests into a tape's form; each message is worked on once, in however many requests it is sent."""
+    """Brings requests into a tape's form: times of `days` are masked, and `secrets`, which only their owner knows.
+
+    Each message is worked on once, in however many requests it is sent.
+    """
 
     def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
-        """`days` are those whose times are masked, `secrets` what is a key though nothing but its owner knows it."""
         self._days = frozenset(days)
         self.clean = cleaner(secrets)
-        self._known: dict[bytes, tuple[str, Any]] = {}
+        self._kept = lru_cache(_KEPT)(lambda written: self.masked_part(self.clean(json.loads(written))))
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
         """Return the parts of a request whose messages are as `messages_of` gives them."""
-        made: list[tuple[str, Any]] = []
-        for raw in (list(map(list, tools)), *messages):
-            known = blake2b(dumps(raw, sort_keys=True, default=str).encode(), digest_size=16).digest()
-            if (found := self._known.get(known)) is None:
-                found = self.masked_part(self.clean(raw))
-                if len(self._known) >= _KEPT:
-                    self._known.clear()
-                self._known[known] = found
-            made.append(found)
+        written = (json.dumps(raw, default=str) for raw in (list(map(list, tools)), *messages))
+        made: list[tuple[str, Any]] = list(map(self._kept, written))
         return Parts(made[0][0], tuple(name for name, _ in made[1:]), dict(made))
 
     def masked_part(self, part: Any) -> tuple[str, Any]:

@@ -18,7 +18,7 @@ from deepnb.models.teaching.talk import QUESTION, Script, Use, confess, failure,
 from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
 
 QUERY, INSPECT, LIST = "query_table", "inspect_variable", "list_variables"
-_SHOWN, _LOOKED_AT, _PROBED = 12, 3, 2  # lines of an answer; tables, if none is named; columns with unknown words
+_SHOWN, _PROBED = 12, 2  # lines of an answer; columns with unknown words
 _NAMED = (
     r"\b(?:DataFrame|data ?frame|table|dataset)\s+`?(?P<name>(?!(?:is|has|have|of|with|by|in)\b)[A-Za-z_]\w*)",
     r"`(?P<name>[A-Za-z_]\w*)`",
@@ -44,65 +44,51 @@ def understood(
     c: Conversation, request: str, sure: bool, read: Callable[[str, Frame], Ask]
 ) -> Generator[Use, Step, tuple[Frame, Ask] | str]:
     """The table and the question that `read` finds, or what is to be said instead."""
-    frames = yield from tables_asked(c, request, sure)
-    if isinstance(frames, str):
-        return frames
+    frame = yield from table_asked(c, request, sure)
+    if isinstance(frame, str):
+        return frame
     request = without_tables(request)
-    readings: list[tuple[Frame, Ask]] = []
-    refused = ""
-    for frame in frames:
-        known = (yield from _with_values(c, frame, request)) if len(frames) == 1 else frame
-        try:
-            readings.append((known, read(request, known)))
-            if frame.name in _spoken(c)[:1]:  # the one last spoken of comes first
-                break
-        except Unplaced as error:
-            refused = refused or refusal(c, error, known)
-    if len(readings) > 1:
-        names = [frame.name for frame, _ in readings]
-        return refusal(c, Unplaced(readings[0][1].column or names[0]), readings[0][0], names)
-    return readings[0] if readings else refused
+    frame = yield from _with_values(c, frame, request)
+    try:
+        return frame, read(request, frame)
+    except Unplaced as error:
+        return refusal(c, error, frame)
 
 
 def _spoken(c: Conversation) -> list[str]:
-    """Return the names that earlier calls were about, the last one first."""
     args = [call.args for m in reversed(c.earlier) for call in reversed(m.tool_calls)]
     return [str(name) for one in args for name in (one.get("table"), one.get("name")) if name]
 
 
-def tables_asked(c: Conversation, request: str, sure: bool = True) -> Generator[Use, Step, list[Frame] | str]:
-    """The table that is named, the one last spoken of, or the few that there are.
+def table_asked(c: Conversation, request: str, sure: bool = True) -> Generator[Use, Step, Frame | str]:
+    """The table that is named, the one last spoken of, the one whose rows are, or the only one.
 
     A request that is not surely about a table has to name one, or a column or value of the one that comes to mind.
     """
     if given := parse_frame(c.request) or parse_frame(c.base):
-        return [given[0]]
+        return given[0]
     if INSPECT in c.tools and (said := first_match(request, *_NAMED)):
         step = yield Use(INSPECT, {"name": said["name"]}, may_fail=True)
         if found := None if step.failed else parse_frame(step.result):
-            return [found[0]]
+            return found[0]
     step = yield Use(LIST, {})
     names = listed_tables(step.result)
     nouns = {singular(word) for word in re.findall(r"[A-Za-z]+", request)}
     named, by_rows = mentioned(request, names), [name for name in names if Frame(name, 0, 0, ()).nouns & nouns]
     last = [name for name in _spoken(c) if name in names][:1]
-    chosen = named or list(dict.fromkeys([*last, *by_rows])) or names
+    chosen = named or last or by_rows or names
     sure = sure or bool(named or by_rows)
     unknown = says(c, "nothing") if sure or first_match(c.request, *QUESTION) else confess(c, request)
     if not chosen or (not sure and len(chosen) > 1):
         return unknown
     which = first_match(request, *_WHICH) if len(names) > 1 else None
-    if which or len(named) > 1 or len(chosen) > _LOOKED_AT:
+    if which or len(chosen) > 1:
         word = which[0] if which else named[-1] if named else short(request, 60)
         return refusal(c, Unplaced(word), Frame(chosen[0], 0, 0, ()), chosen)
-    frames = []
-    for name in chosen:
-        step = yield Use(INSPECT, {"name": name})
-        if found := parse_frame(step.result):
-            frames.append(found[0])
-    if not sure and not any(names_part(request, frame) for frame in frames):
-        return unknown
-    return frames or failure(c, step)
+    step = yield Use(INSPECT, {"name": chosen[0]})
+    if (found := parse_frame(step.result)) is None:
+        return failure(c, step)
+    return found[0] if sure or names_part(request, found[0]) else unknown
 
 
 def _with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, Step, Frame]:
@@ -238,7 +224,6 @@ def _aggregate(frame: Frame, asked: Ask) -> dict[str, Any]:
 
 
 def _keys(asked: Ask) -> str:
-    """Return what is grouped by in words: `month of packed` for `packed.month`."""
     return ", ".join(f"{period} of {column}" if period else column for column, period in map(dated, asked.by))
 
 
@@ -383,7 +368,6 @@ def _superlative(c: Conversation, frame: Frame, asked: Ask) -> str:
 
 
 def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[str, ...]]:
-    """Return the first rows, and those that are level with the last of them."""
     return [row for i, row in enumerate(rows) if i < head or row[at] == rows[head - 1][at]]
 
 

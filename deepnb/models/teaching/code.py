@@ -4,12 +4,12 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from deepnb.models.teaching.answers import answer, left_out, refusal, understood, wants_table
 from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
-from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated, read
+from deepnb.models.teaching.grammar import Ask, Unplaced, dated, read
 from deepnb.models.teaching.tables import UNITS, Frame
 from deepnb.models.teaching.talk import Script, Use, failure, says
 from deepnb.models.teaching.vocabulary import may_ask
@@ -34,17 +34,8 @@ _WIDTH, _SHOWN = 88, 10
 _text = partial(json.dumps, ensure_ascii=False)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is to come of a request that says no more how, and the variable to make."""
-
-    request: str
-    tool: str = RUN
-    name: str = ""
-
-
-def wants_code(c: Conversation) -> Wanted | None:
-    """Return a plot, a new variable, or a figure of a table that is asked for as code."""
+def wants_code(c: Conversation) -> tuple[str, str, str] | None:
+    """Return (the request without how, the tool, the variable to make) of a plot, a variable or a figure asked for as code."""
     request = re.sub(_BY_CODE, " ", c.request, flags=re.IGNORECASE)
     by_code, name = request != c.request, ""
     if (by_code or first_match(request, _MAKES)) and (found := first_match(request, *_NAMED)):
@@ -54,7 +45,7 @@ def wants_code(c: Conversation) -> Wanted | None:
     request = request[: cell.start()] + request[cell.end() :] if cell else request
     tool = CELL if cell else RUN
     wanted = by_code or cell or name or first_match(request, _PLOT)
-    return Wanted(request, tool, name) if tool in c.tools and wanted and len(request) < 4_000 else None
+    return (request, tool, name) if tool in c.tools and wanted and len(request) < 4_000 else None
 
 
 def ask(c: Conversation, request: str) -> Script:
@@ -65,10 +56,11 @@ def ask(c: Conversation, request: str) -> Script:
     return (yield from (_run if found[1].what == "plot" else answer)(c, *found))
 
 
-def compute(c: Conversation, wanted: Wanted) -> Script:
+def compute(c: Conversation, wanted: tuple[str, str, str]) -> Script:
     """Look at the table, write the code, and say what came of it; a misspelt column is corrected after the error."""
-    found = yield from understood(c, wanted.request, True, _spelt)
-    return found if isinstance(found, str) else (yield from _run(c, *found, wanted.name, wanted.tool))
+    request, tool, name = wanted
+    found = yield from understood(c, request, True, _spelt)
+    return found if isinstance(found, str) else (yield from _run(c, *found, name, tool))
 
 
 def _spelt(request: str, frame: Frame) -> Ask:
@@ -105,7 +97,14 @@ def _run(c: Conversation, frame: Frame, asked: Ask, name: str = "", tool: str = 
 
 def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
     """Return code whose last line is the answer, bound to `name` if one is given."""
-    masks = [_mask(frame, one) for one in asked.where]
+    masks = []
+    for one in asked.where:
+        column, value = f"{frame.code}[{_text(one.column)}]", one.value
+        if one.sign in ("not", "contains", "missing"):
+            raise Unplaced(str(value or one.column))
+        text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else ""
+        is_in = isinstance(value, tuple)
+        masks.append(f"{column}.isin({_text(value)})" if is_in else f"{column} {one.sign} {text or f'{value:.15g}'}")
     kept = masks[0] if len(masks) == 1 else " & ".join(f"({mask})" for mask in masks)
     rows = f"{frame.code}[{kept}]" if masks else frame.code
     if asked.what == "plot":
@@ -122,7 +121,6 @@ def _code(frame: Frame, asked: Ask, name: str, taken: Collection[str]) -> str:
 
 
 def _groups(frame: Frame, asked: Ask) -> list[str]:
-    """Return the methods that give a figure for each group, of columns or of the months of dates."""
     parts = [dated(one) for one in asked.by]
     keys = [f"{frame.code}[{_text(k)}]{_PERIODS[period]}" if period else _text(k) for k, period in parts]
     along = f"[{', '.join(keys)}]" if len(keys) > 1 else keys[0]
@@ -155,25 +153,13 @@ def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
 
 
 def _line(chain: Sequence[str], name: str = "") -> str:
-    """Return a chain of methods on one line; on a line each where that would be too long."""
     start = f"{name} = " if name else ""
     if len(start) + len("".join(chain)) <= _WIDTH or len(chain) < 3:
         return start + "".join(chain)
     return "\n".join([f"{start}(", *(f"    {part}" for part in chain), ")"])
 
 
-def _mask(frame: Frame, one: Condition) -> str:
-    column, value = f"{frame.code}[{_text(one.column)}]", one.value
-    if one.sign in ("not", "contains", "missing"):
-        raise Unplaced(str(value or one.column))
-    if isinstance(value, tuple):
-        return f"{column}.isin({json.dumps(value, ensure_ascii=False)})"
-    text = _text(value) if isinstance(value, str) else str(value) if isinstance(value, bool) else f"{value:.15g}"
-    return f"{column} {one.sign} {text}"
-
-
 def _plain(column: str) -> str:
-    """Return the name of a column within a title, without its unit: the axis has that."""
     words = re.sub(r"[_\\\"]", " ", column).split()
     while len(words) > 1 and words[-1].lower() in UNITS:
         words.pop()

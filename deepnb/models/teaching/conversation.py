@@ -16,7 +16,7 @@ from deepnb.values.request import GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN, sy
 _HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
 HAN_RUN = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 _ASCII = re.compile(r"[a-z][a-z0-9']*")
-_SUFFIXES = ("ences", "ence", "ings", "ing", "ies", "ed", "es", "s", "ly", "e", "y")
+_SUFFIX = re.compile(r"(?<=...)(?:ences?|ings?|ies|ed|es|s|ly|e|y)$")  # preferences and prefers are `prefer`
 
 _STOP_WORDS = word_set("""
 a about all also am an and any are as at be been being but by can could did do does don't doing for from
@@ -36,18 +36,10 @@ def chinese(text: str) -> bool:
     return _HAN.search(text) is not None
 
 
-def stem(word: str) -> str:
-    """Return an English word without its commonest ending: `prefers` and `preferences` are one."""
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            return word[: -len(suffix)]
-    return word
-
-
 def words(text: str) -> frozenset[str]:
     """Return what a text speaks of: stems of English words, pairs of Chinese characters; no stop words."""
     low = text.lower().replace("’", "'")
-    found = {stem(w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP_WORDS}
+    found = {_SUFFIX.sub("", w.removesuffix("'s")) for w in _ASCII.findall(low) if w not in _STOP_WORDS}
     for run in HAN_RUN.findall(_HAN_STOP.sub(" ", low)):
         found.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else found.add(run)
     return frozenset(found)
@@ -75,10 +67,8 @@ def first_match(text: str, *patterns: str) -> re.Match[str] | None:
 # -- All that the teaching model sees when it is asked, as one frozen value, its system prompt taken apart
 
 DEFAULT_PATH = "/AGENTS.md"
-COUNT = "Requests so far: "
-"""How a summary of the teaching model's own begins."""
-IN_PROGRESS = "Request in progress: "
-"""How it hands on a request that was not yet answered."""
+COUNT = "Requests so far: "  # how a summary of the teaching model's own begins
+IN_PROGRESS = "Request in progress: "  # how it hands on a request that was not yet answered
 
 _FILE = re.compile(r"\n[ \t]*\n[ \t]*([~/]\S*\.\w+)[ \t]*(?=\n)")  # /AGENTS.md
 _FILE_DIFF = re.compile(r"^--- (?:a/)?([^\t\n]+)[^\n]*\n\+\+\+ (?:b/)?([^\t\n]+)[^\n]*\n(?=@@ -)", re.M)
@@ -121,19 +111,15 @@ class Conversation:
     request: str
     turn: tuple[Step, ...] = ()
     tools: frozenset[str] = frozenset()
-    agents: tuple[str, ...] = ()
-    """The subagents that the tool `task` names."""
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Tool -> parameter -> its schema."""
+    agents: tuple[str, ...] = ()  # the subagents that the tool `task` names
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tool -> parameter -> its schema
     memory: tuple[MemoryFile, ...] = ()
     """Memory as the prompt and the updates in the thread tell it: may be older than the files."""
-    memory_path: str = DEFAULT_PATH
-    """The file in which a new fact goes."""
+    memory_path: str = DEFAULT_PATH  # the file in which a new fact goes
     skills: tuple[Skill, ...] = ()
     earlier: tuple[Message, ...] = ()
     """Messages before the request, as far as they are still sent; a summary stands in for the rest."""
-    base: str = ""
-    """The system prompt without memory and skills."""
+    base: str = ""  # the system prompt without memory and skills
 
     @property
     def chinese(self) -> bool:

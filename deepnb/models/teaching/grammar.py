@@ -72,8 +72,7 @@ def hinted(column: str, token: Token) -> bool:
 _DONE = [Token("k", "")]
 _FIRST = itemgetter(slice(1))
 _SIGNS = {"after": ">", "before": "<", "since": ">=", "until": "<="}
-_OF_DATES = ("up to", "above", "below", "大于", "小于")
-"""Comparisons of numbers that are said of dates, too."""
+_OF_DATES = ("up to", "above", "below", "大于", "小于")  # comparisons of numbers that are said of dates, too
 
 
 def conditions(p: Parse) -> None:
@@ -200,8 +199,7 @@ class Ask:
     how: str = ""
     by: tuple[str, ...] = ()
     where: tuple[Condition, ...] = ()
-    most: bool = True
-    """Whether the largest is asked for, or the smallest."""
+    most: bool = True  # whether the largest is asked for, or the smallest
     head: int = 0
     against: str = ""
     kind: str = ""
@@ -262,7 +260,12 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     p.sub("R", lambda ts: [] if ts[0].of and ts[0].value == "row" and len(p.tokens) > 1 else None)
     verbs = [t for t in p.tokens if t.kind == "z"]
     p.tokens = [t for t in p.tokens if t.kind != "z"]
-    asked = _plotted(p) if set("Pp") & set(p.kinds) else _shaped(p)
+    if set("Pp") & set(p.kinds):
+        asked = _plotted(p)
+    elif what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, p.kinds)), ""):
+        asked = _asked(p, what)
+    else:
+        raise _unfit(p)
     if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
         raise Unplaced(odd.text)
     return replace(asked, where=tuple(p.where))
@@ -296,20 +299,17 @@ _SHAPES = {
     "sort": r"R?OR?C?o?|oR?O?C?|OoC?|R?OR?C?o?&?fNR|R?OR?C?o?&?Nf?R|fNRO?C?o?|R?o&?f?NR",
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
-_WHOLE = ("describe", "size", "missing", "duplicates")
-"""What is asked of a whole table only."""
+_WHOLE = ("describe", "size", "missing", "duplicates")  # what is asked of a whole table only
 
 
-def _shaped(p: Parse) -> Ask:
+def _unfit(p: Parse) -> Unplaced:
     kinds = p.kinds
-    if what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, kinds)), ""):
-        return _asked(p, what)
     for at, token in enumerate(p.tokens):
         if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
-            raise Unplaced(token.text)
+            return Unplaced(token.text)
     odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
     likely = [*(t for t in odd if t.kind in ">!nb|@ND"), *(t for t in odd if t.kind not in "RCk"), odd[0]]
-    raise Unplaced(likely[0].text)
+    return Unplaced(likely[0].text)
 
 
 def _asked(p: Parse, what: str) -> Ask:
@@ -350,7 +350,6 @@ def _asked(p: Parse, what: str) -> Ask:
 
 
 def _of_column(p: Parse, what: str, token: Token, how: str, order: str) -> Ask:
-    """Return a question that has one column in it."""
     column: Column = token.value
     if what == "number" and column.adds_up:  # `how many units`
         return Ask("figure", column.name, "sum", _keys(p))

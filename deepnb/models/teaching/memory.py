@@ -40,8 +40,7 @@ _WRITE = (
 )  # fmt: skip
 _HEADER = re.compile(r"(?:.*\n){0,5}?@@ .*? @@(?:\n|$)")
 _EMPTY = "System reminder: File exists but has empty contents"
-LONGEST = 1000
-"""Lines of a file that is changed."""
+LONGEST = 1000  # lines of a file that is changed
 _OPENINGS = (
     (r"I (?:really )?like ", "The user likes "),
     *((f"I {verb} ", f"The user {verb}s ") for verb in ("prefer", "love", "hate", "use", "want", "need", "work", "live")),
@@ -56,7 +55,6 @@ _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|myself|I'm|I've)\b|我", re.IGNOR
 
 
 def list_files(c: Conversation, request: str) -> Script:
-    """List the folder that is named, else the root."""
     named = first_match(request, r"(?<![\w:/.])(?P<path>/[^\s,;:!?\"'`“”，。；：！？、的下里]*)")
     folder = (named and named["path"].rstrip(".")) or "/"
     step = yield Use("ls", {"path": folder})
@@ -166,8 +164,7 @@ FORGET = (
     POLITE + r"(?:remove|delete|erase)\b (?P<x>.+?) from (?:your )?memory",
     POLITE + r"(?:忘记|忘掉|忘了|从记忆中删除|从记忆里删除)\s*[:：,，]?\s*(?P<x>.+)",
 )
-SHOWN = 12
-"""Lines of memory quoted in one answer."""
+SHOWN = 12  # lines of memory quoted in one answer
 
 
 def wants_remember(c: Conversation) -> str | None:
@@ -199,7 +196,6 @@ def remember_file(c: Conversation, source: str) -> Script:
 
 
 def _keep(c: Conversation, lines: list[str], done: str, known: str) -> Script:
-    """Append the lines that the memory file lacks; write the file if it does not exist."""
     path = c.memory_path
     calls = [s.args for s in c.turn if s.tool in ("write_file", "edit_file") and s.path == path and not s.failed]
     if calls:

@@ -51,13 +51,11 @@ class Failure:
     message: str
     near: Mapping[str, str] = field(default_factory=dict)
     """A mistyped word, the name it is near to, what kind of name that is, and of what."""
-    cells: tuple[tuple[str, str], ...] = ()
-    """(place, code) of the cells that are given as a whole."""
+    cells: tuple[tuple[str, str], ...] = ()  # (place, code) of the cells that are given as a whole
     place: str = ""
     line: int = 0
     text: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    """Name -> what it is, as `list, 2 items`."""
+    variables: Mapping[str, str] = field(default_factory=dict)  # name -> what it is, as `list, 2 items`
 
     def shown(self, name: str) -> str:
         """Return a variable and what it is: `values` (list, 0 items)."""
@@ -77,25 +75,20 @@ def explain(c: Conversation, f: Failure) -> str:
         return f"The error is {said}. It came from no line of your own code that I can see, so I can't explain it."
     why, corrected, advice = _finding(f)
     where = f"Line {f.line} of {f.place} fails with {said}:"
-    if f.cells and _ASKS_FOR_A_CELL.search(c.request.partition(HEAD)[0]):  # one block alone: the cell
-        cell = _cell(f, corrected) if corrected else f"{_NO_CELL} the error does not say what is meant. {advice}"
-        return f"{where} `{f.text.strip()}`. {why}\n\n{cell}".rstrip()
-    where = f"{where}\n\n```python\n{f.text.strip()}\n```\n\n{why}"
-    return (
-        f"{where}\n\nCorrected:\n\n```python\n{corrected.strip()}\n```" if corrected else f"{where} {advice}".rstrip()
-    )
-
-
-def _cell(f: Failure, corrected: str) -> str:
-    """Return the corrected cell; what to write where, if the line is in a file."""
+    if not f.cells or not _ASKS_FOR_A_CELL.search(c.request.partition(HEAD)[0]):
+        right = f"\n\nCorrected:\n\n```python\n{corrected.strip()}\n```" if corrected else f" {advice}".rstrip()
+        return f"{where}\n\n```python\n{f.text.strip()}\n```\n\n{why}{right}"
+    where = f"{where} `{f.text.strip()}`. {why}\n\n"  # its one block is the cell
+    if not corrected:
+        return f"{where}{_NO_CELL} the error does not say what is meant. {advice}".rstrip()
     for place, cell in f.cells:
         lines = cell.split("\n")
         for at in (f.line - 1, f.line):  # below a cell magic each line is one further down
             if place == f.place and at < len(lines) and lines[at].strip() == f.text.strip():
                 lines[at] = corrected
-                return "The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
-    where = f.place.removeprefix("File ")
-    return f"{_NO_CELL} the line that fails is in {where}. Write `{corrected.strip()}` there."
+                return f"{where}The corrected cell:\n\n```python\n" + "\n".join(lines) + "\n```"
+    file = f.place.removeprefix("File ")
+    return f"{where}{_NO_CELL} the line that fails is in {file}. Write `{corrected.strip()}` there."
 
 
 _SAYINGS = r"""
@@ -123,34 +116,28 @@ def _finding(f: Failure) -> tuple[str, str, str]:
     """Return (why the line fails, the line as it is right, what to do); the line is empty if the error does not say."""
     shown = " and ".join(map(f.shown, list(f.variables)[:3]))
     here = f" Here: {shown}." if shown else ""
-    if f.near and f.kind != "ModuleNotFoundError":
-        return _nearest(f)
+    if f.near and f.kind != "ModuleNotFoundError":  # a key, column, name, attribute, parameter or file
+        word, name, kind = f.near["word"].strip("'\""), f.near["name"].strip("'\""), f.near["kind"]
+        owner = f.near["owner"] if "import" not in f.message else ""
+        has = f"{f.shown(owner)} has no {kind}" if owner else f"There is no {kind}"
+        pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
+        line = next((line for old, new in pairs if (line := f.replaced(old, new))), "")
+        said = f.near["word"] if kind == "key" else f"`{word}`"
+        return f"{has} {said}; the nearest {kind} is {f.near['name']}.", line, ""
     for pattern, why, advice in _RULES:
         if match := re.search(pattern, f.message):
-            said = [group or "" for group in match.groups()]
-            package = _PACKAGES.get("".join(said), "") if f.kind == "ModuleNotFoundError" else ""
-            do = f"Install {package}, its package: `%pip install {package}`." if package else advice.format(*said)
-            line = ""
-            if "can only concatenate str" in f.message:  # the one number that is joined to a text is made one
-                numbers = [name for name, what in f.variables.items() if what.partition(",")[0] in ("int", "float")]
-                line = f.replaced(numbers[0], f"str({numbers[0]})") if len(numbers) == 1 else ""
-            return why.format(*said) + here, line, do
+            groups = [group or "" for group in match.groups()]
+            package = _PACKAGES.get("".join(groups), "") if f.kind == "ModuleNotFoundError" else ""
+            do = f"Install {package}, its package: `%pip install {package}`." if package else advice.format(*groups)
+            # the one number that is joined to a text is made one
+            numbers = [name for name, what in f.variables.items() if what.partition(",")[0] in ("int", "float")]
+            joined = "can only concatenate str" in f.message and len(numbers) == 1
+            return why.format(*groups) + here, f.replaced(numbers[0], f"str({numbers[0]})") if joined else "", do
     if f.kind == "KeyError":
         return f"There is no key {f.message}.{here}", "", "Check it against those that are there."
     if f.text.strip().startswith("raise"):
         return f"Your own code raises this error here.{here}", "", ""
     return f"{here} I am a rule-based model and have no rule for this error.".strip(), "", ""
-
-
-def _nearest(f: Failure) -> tuple[str, str, str]:
-    """Return a key, column, name, attribute, parameter or file that is nearly one there is."""
-    word, name, kind = f.near["word"].strip("'\""), f.near["name"].strip("'\""), f.near["kind"]
-    owner = f.near["owner"] if "import" not in f.message else ""
-    has = f"{f.shown(owner)} has no {kind}" if owner else f"There is no {kind}"
-    pairs = ((f'"{word}"', f'"{name}"'), (f"'{word}'", f"'{name}'"), (f".{word}", f".{name}"), (word, name))
-    line = next((line for old, new in pairs if (line := f.replaced(old, new))), "")
-    said = f.near["word"] if kind == "key" else f"`{word}`"
-    return f"{has} {said}; the nearest {kind} is {f.near['name']}.", line, ""
 
 
 def read_failure(text: str) -> Failure | None:
@@ -226,10 +213,6 @@ class TeachingModel(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "deepnb-teaching"
-
-    @property
-    def _identifying_params(self) -> dict[str, Any]:
-        return {"model_name": NAME, "window": self.window}
 
     def _resolve_model_profile(self) -> ModelProfile:
         return ModelProfile(max_input_tokens=self.window, tool_calling=True, text_inputs=True, text_outputs=True)

@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,8 +29,7 @@ from deepnb.values.messages import BROUGHT_BACK, SUMMARY, Message, Role, ToolCal
 from deepnb.values.offload import CLOSE, OPEN
 from deepnb.values.tokenizer import count, tokens
 
-LIMIT = 240
-"""Tokens of a summary."""
+LIMIT = 240  # tokens of a summary
 SIZES = ((12, 8, 90), (6, 8, 90), (3, 8, 90), (3, 4, 90), (3, 4, 50), (3, 4, 20))
 """How many requests and facts a summary has, each of how many characters: the first that fits."""
 SAID_OF_THEMSELVES = r"^\s*(?:I|I'm|my|we|our)\b[^?]*$|^\s*我[^？?吗]*$"  # my name is Ida
@@ -49,8 +48,7 @@ class Digest:
     """What a conversation comes down to. Summing up a summary and what came after loses no count."""
 
     count: int = 0
-    pending: str = ""
-    """The request that was not yet answered."""
+    pending: str = ""  # the request that was not yet answered
     facts: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
@@ -61,8 +59,9 @@ def wants_compaction(c: Conversation) -> list[Message] | None:
     """Return the messages of a summarization prompt, as LangChain, deepagents or deepnb words it."""
     text = c.request
     start, end = text.rfind("\n<messages>"), text.rfind("</messages>")
-    asks_for_it = first_match(text[: max(start, 0)], r"\bextract|\bsummar|\bcompact|\bcondens|摘要|总结")
-    return _asked_about(c, text[start:end], "", SUMMARY) if 0 <= start < end and asks_for_it else None
+    if not 0 <= start < end or not first_match(text[:start], r"\bextract|\bsummar|\bcompact|\bcondens|摘要|总结"):
+        return None
+    return messages_of(text[start:end]) or [m for m in c.earlier if (m.source or "") in ("", SUMMARY)]
 
 
 def digest(messages: Sequence[Message], also: str = "") -> Digest:
@@ -114,17 +113,11 @@ def summary(d: Digest) -> str:
 
 
 def _after(lines: Sequence[str], label: str) -> list[str]:
-    """Return what follows a label on the lines that begin with it."""
     return [line.removeprefix(label) for line in lines if line.startswith(label)]
 
 
 def _added(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*old, *filter(None, new)]))
-
-
-def _asked_about(c: Conversation, text: str, *sources: str) -> list[Message]:
-    """Return the messages that a text holds; where it holds none, those before the request that are of these sources."""
-    return messages_of(text) or [message for message in c.earlier if (message.source or "") in sources]
 
 
 def messages_of(text: str) -> list[Message]:
@@ -145,7 +138,9 @@ def messages_of(text: str) -> list[Message]:
 def wants_flush(c: Conversation) -> list[Message] | None:
     """Return the messages that leave, where the prompt says that some do."""
     start, end = c.request.find("\n<leaving>\n"), c.request.rfind("\n</leaving>")
-    return _asked_about(c, c.request[start:end], "") if 0 <= start < end else None
+    if not 0 <= start < end:
+        return None
+    return messages_of(c.request[start:end]) or [m for m in c.earlier if not m.source]
 
 
 def put_down(_: Conversation, messages: Sequence[Message]) -> str:
@@ -181,8 +176,7 @@ _GENERIC = words(
 )
 _EARLIER = re.compile(r"<earlier>\n(.*)\n</earlier>", re.DOTALL)
 _HIT = re.compile(r"(?P<path>\S.*?):(?P<line>\d+)(?:-\d+)? \([\w+]*, \d+\.\d\d\)(?: .*)?")
-MOST = 3
-"""Passages that are asked for, and lines quoted of them, of history and of key facts."""
+MOST = 3  # passages that are asked for, and lines quoted of them, of history and of key facts
 
 
 def search(c: Conversation, query: str) -> Script:
@@ -250,7 +244,20 @@ def _known(c: Conversation, asked: frozenset[str]) -> float:
 
 def _quoted(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
     """Return the lines of messages brought back that have most of what is asked; else those of the key facts beside a summary."""
-    for key, lines in (("from history", _brought_back(c)), ("from anchors", _anchors(c))):
+    back: list[tuple[str, str]] = []  # (line, who said it); no questions
+    facts: list[tuple[str, str]] = []
+    for message in c.earlier:
+        found, who = _EARLIER.search(message.text) if message.source == BROUGHT_BACK else None, ""
+        for line in found[1].splitlines() if found else ():
+            if line.startswith("### "):
+                who = f" ({line[4:]})"
+            elif line.strip() and not line.rstrip().endswith(("?", "？")):
+                back.append((line.strip(), who))
+        beside = message.text.partition(OPEN)[2].partition(CLOSE)[0] if message.source == SUMMARY else ""
+        for label, _, said in (line.partition(": ") for line in beside.splitlines()):
+            if label not in ("Identifiers", "Names"):  # a word alone answers nothing
+                facts += [(f"{label}: {fact}", "") for fact in said.split(" | ") if said]
+    for key, lines in (("from history", back), ("from anchors", facts)):
         scored = [(coverage(asked, line), line, who) for line, who in lines]
         best = max((score for score, _, _ in scored), default=0.0)
         if best:
@@ -261,25 +268,3 @@ def _quoted(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
                 shown.append(f'- "{short(redact(fitting), 300)}"{who}')
             return key, list(dict.fromkeys(shown))[:MOST]
     return "", []
-
-
-def _brought_back(c: Conversation) -> Iterator[tuple[str, str]]:
-    """Yield (line, who said it) of messages brought back; no questions."""
-    for message in c.earlier:
-        found = _EARLIER.search(message.text) if message.source == BROUGHT_BACK else None
-        who = ""
-        for line in found[1].splitlines() if found else ():
-            if line.startswith("### "):
-                who = f" ({line[4:]})"
-            elif line.strip() and not line.rstrip().endswith(("?", "？")):
-                yield line.strip(), who
-
-
-def _anchors(c: Conversation) -> Iterator[tuple[str, str]]:
-    """Yield (key fact, "") of those beside a summary."""
-    for message in c.earlier:
-        if message.source == SUMMARY:
-            for line in message.text.partition(OPEN)[2].partition(CLOSE)[0].splitlines():
-                label, _, facts = line.partition(": ")
-                if label not in ("Identifiers", "Names"):  # a word alone answers nothing
-                    yield from ((f"{label}: {fact}", "") for fact in facts.split(" | ") if facts)

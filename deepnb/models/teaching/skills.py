@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from deepnb.models.teaching.answers import answer, tables_asked
+from deepnb.models.teaching.answers import answer, table_asked
 from deepnb.models.teaching.code import compute, wants_code
 from deepnb.models.teaching.conversation import Conversation, chinese, first_match, short, words
 from deepnb.models.teaching.grammar import Ask, Unplaced, read
@@ -68,19 +68,20 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
     c = replace(c, request=re.sub(name, " ", c.request, flags=re.IGNORECASE).strip())
     if wanted := wants_code(c):
         return f"{lead}\n\n{(yield from compute(c, wanted))}"
-    frames: list[Frame] = []
+    frame: Frame | str = ""
     if "inspect_variable" in c.tools and first_match(f"{skill.description} {listing} {c.request}", _OF_TABLES):
-        found = yield from tables_asked(c, c.request)
-        frames = found if isinstance(found, list) and len(found) == 1 else []
+        frame = yield from table_asked(c, c.request)
     results: list[str] = []
     done: list[Ask] = []
     left = MAX_CALLS - 3 if "query_table" in c.tools else 0  # after the skill, the list of variables and the table
     for number, text in enumerate(steps, 1):
         if line := first_match(text, _LINE):
             results.append(f"{number}. {line['x'].strip()}")
-        for question in _questions(text) if frames else ():
+        if isinstance(frame, str):
+            continue
+        for question in _questions(text):
             try:
-                asked = read(question, frames[0])
+                asked = read(question, frame)
             except Unplaced:
                 continue
             described = asked.what in ("describe", "size", "missing")
@@ -88,7 +89,7 @@ def follow_skill(c: Conversation, skill: Skill) -> Script:
                 continue
             left -= not described
             done.append(asked)
-            results.append(f"{number}. " + (yield from answer(c, frames[0], asked)))
+            results.append(f"{number}. " + (yield from answer(c, frame, asked)))
     return lead + says(c, "steps done" if results else "none done", k="\n".join(results))
 
 

@@ -188,8 +188,7 @@ def confess(c: Conversation, request: str) -> str:
 # Nothing is kept between two calls of the model: the results already in the conversation are played
 # to the script, and where they end is the next move.
 
-MAX_CALLS = 6
-"""Tool calls in one turn."""
+MAX_CALLS = 6  # tool calls in one turn
 
 
 @dataclass(frozen=True)
@@ -228,15 +227,15 @@ def asks(*patterns: str, tool: str = "") -> Callable[[Conversation], str | None]
     return recognise
 
 
-def plan(conversation: Conversation, intents: Sequence[Intent]) -> str | Use:
-    """Return the next move, or the answer: that of the first intent which recognises the request. The last one must."""
-    recognised = ((intent, intent.recognise(conversation)) for intent in intents)
-    script = next(intent.script(conversation, found) for intent, found in recognised if found is not None)
-    return script if isinstance(script, str) else _next_move(script, conversation)
+def plan(c: Conversation, intents: Sequence[Intent]) -> str | Use:
+    """Return the next move, or the answer: that of the first intent which recognises the request. The last one must.
 
-
-def _next_move(script: Script, c: Conversation) -> str | Use:
-    """Play the turn's results to the script. Steps it did not ask for are passed over."""
+    The turn's results are played to its script; steps that it did not ask for are passed over.
+    """
+    recognised = ((intent, intent.recognise(c)) for intent in intents)
+    script = next(intent.script(c, found) for intent, found in recognised if found is not None)
+    if isinstance(script, str):
+        return script
     steps = iter(c.turn)
     try:
         use = next(script)

@@ -5,7 +5,7 @@ A line of the lexicon is a letter, what it stands for, and the words and phrases
 
 import calendar
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -189,7 +189,7 @@ def names_part(request: str, frame: Frame) -> bool:
     return any(t.kind in "TCV" and len(t.text) > 1 for phrase in found for t in phrase)
 
 
-def pieces(request: str, frame: Frame) -> list[str]:
+def pieces(request: str, frame: Frame) -> tuple[str, ...]:
     """Return the words of a request; Chinese is cut by longest match over the lexicon and the names of the table."""
     called = "|".join(re.escape(one) for one in (frame.name, *frame.nouns) if one) or "(?!)"
     for pattern, said in _SAID_AS:
@@ -198,7 +198,7 @@ def pieces(request: str, frame: Frame) -> list[str]:
     words = sorted({one for one in (*LEXICON, *NOISE, *names, *_DIGITS) if chinese(one)}, key=len, reverse=True)
     han = re.compile("|".join([*map(re.escape, words), "."]))
     parts = _PIECE.findall(re.sub(r"(?<=[^\W\d])[’']s\b(?! in\b)", "", request))
-    return [one for part in parts for one in (han.findall(part) if HAN_RUN.fullmatch(part) else [part])]
+    return tuple(one for part in parts for one in (han.findall(part) if HAN_RUN.fullmatch(part) else [part]))
 
 
 def unknown_words(request: str, frame: Frame) -> list[str]:
@@ -210,7 +210,7 @@ def unknown_words(request: str, frame: Frame) -> list[str]:
     return list(dict.fromkeys(" ".join(run) for run in runs if all(run)))
 
 
-def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Token]]:
+def spans(words: tuple[str, ...], frame: Frame, short: int = -1) -> list[list[Token]]:
     """Return the readings of each phrase, by longest match; that at `short` is not the longest."""
     found: list[list[Token]] = []
     at, of = 0, False
@@ -234,13 +234,10 @@ def spans(words: Sequence[str], frame: Frame, short: int = -1) -> list[list[Toke
     return found
 
 
-def readings(words: Sequence[str], at: int, length: int, frame: Frame) -> list[Token]:
-    """Return what a phrase may be."""
-    return _readings(" ".join(words[at : at + length]), words[at - 1] if at else "", length == 1, frame)
-
-
 @lru_cache(maxsize=4096)  # a question is read several times, each time with another phrase cut short
-def _readings(text: str, before: str, is_word: bool, frame: Frame) -> list[Token]:
+def readings(words: tuple[str, ...], at: int, length: int, frame: Frame) -> list[Token]:
+    """Return what a phrase may be."""
+    text, before, is_word = " ".join(words[at : at + length]), words[at - 1] if at else "", length == 1
     low, plain = text.lower(), text.strip('"“”`')
     date = _date(low, before.lower())
     number = is_word and (low in _DIGITS or re.fullmatch(r"-?\d[\d,]*(?:\.\d+)?", low))
@@ -271,7 +268,6 @@ def _readings(text: str, before: str, is_word: bool, frame: Frame) -> list[Token
 
 
 def _date(text: str, before: str) -> tuple[str, str] | None:
-    """Return the first and the last day of a date, a month or a year."""
     text = re.sub(r"^(\d{4}) 年 (\d{1,2}) 月$", r"\1-\2", text)
     year = re.fullmatch(r"(?:19|20)\d\d", text) and before in _BEFORE_YEARS.split()
     if not (year or re.fullmatch(rf"{_DATE}|\d{{4}}-\d", text, re.IGNORECASE)):

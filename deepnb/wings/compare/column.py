@@ -53,7 +53,6 @@ class Column:
 
     @property
     def _events(self) -> list[Event]:
-        """Return the events of the main agent."""
         return [event for event in self.turn.events if not event.path] if self.turn is not None else []
 
     @property

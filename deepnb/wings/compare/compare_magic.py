@@ -1,6 +1,7 @@
 """`%%agent --compare OPTION=A,B`: a prompt with several options, shown side by side as its columns come."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Never
@@ -52,7 +53,6 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
 
 
 def refuse_to_keep(scene: Scene, run: AgentRun, *, cell: bool) -> Never:
-    """Raise an error: without `--compare` there are no forks."""
     raise InvalidError("--keep goes with --compare", "type --compare OPTION=A,B --keep")
 
 
@@ -85,7 +85,6 @@ def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *,
 
 
 def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Return option -> its values, as they were typed."""
     found: dict[str, list[Any]] = {}
     for text in given:
         name, _, values = text.partition("=")
@@ -101,10 +100,14 @@ def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
 
 
 def _value(scene: Scene, option: str, word: str) -> Any:
+    do = "type whole numbers, or none"
     if option == "model":
         return Path(word) if word.endswith(".jsonl") else word
     if option == "system_prompt":
-        return Choice(_prompt(scene, word), word)
+        text = {"default": Options.system_prompt, "none": ""}.get(word, scene.namespace.get(word))
+        if not isinstance(text, str):
+            raise NotFoundError(f"no variable {word} that holds a text", "assign the system prompt to one first")
+        return Choice(text, word)
     if words := COMPARED[option]:
         if word not in words:
             raise InvalidError(f"{option} can't be {word!r}", f"type one of {', '.join(words)}")
@@ -114,31 +117,12 @@ def _value(scene: Scene, option: str, word: str) -> Any:
     if word == "none":
         return None
     if option in _SIZES:
-        return _size(option, word)
-    if not word.isdecimal():
-        raise InvalidError(f"{option} can't be {word!r}", "type whole numbers, or none")
-    return int(word)
-
-
-def _size(option: str, word: str) -> tuple[str, float]:
-    """Return `0.5` is that part of the window, `8000` so many tokens, `20messages` so many messages."""
-    number = word.removesuffix("messages")
-    if number != word and number.isdecimal():
-        return ("messages", int(number))
-    if word.isdecimal():
-        return ("tokens", int(word))
-    try:
-        return ("fraction", float(word))
-    except ValueError:
+        number = word.removesuffix("messages")
+        if number.isdecimal():
+            return ("tokens" if number == word else "messages", int(number))
+        with suppress(ValueError):
+            return ("fraction", float(word))
         do = "type a part of the window such as 0.5, tokens such as 8000, or 20messages"
-        raise InvalidError(f"{option} can't be {word!r}", do) from None
-
-
-def _prompt(scene: Scene, word: str) -> str:
-    """Return the text of a variable; `default` is deepnb's own prompt, `none` no prompt."""
-    if word in ("default", "none"):
-        return Options.system_prompt if word == "default" else ""
-    text = scene.namespace.get(word)
-    if not isinstance(text, str):
-        raise NotFoundError(f"no variable {word} that holds a text", "assign the system prompt to one first")
-    return text
+    elif word.isdecimal():
+        return int(word)
+    raise InvalidError(f"{option} can't be {word!r}", do)

@@ -171,39 +171,28 @@ def comparisons(
 
 
 def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
-    """Return every combination of the values of the options, in their order."""
+    from deepnb.session.disk import named_tape
+
     named: list[list[tuple[str, Choice]]] = []
     for option, values in choices.items():
         if isinstance(values, str | bytes) or not isinstance(values, Sequence) or len(values) < 2:
             raise InvalidError(f"{option} needs at least two values to compare", f"give two to {MOST}")
-        found = [_choice(work, option, value) for value in values]
-        named.append([(option, one) for one in _told_apart(option, found)])
+        found: list[Choice] = []
+        for value in values:
+            one = value if isinstance(value, Choice) else Choice(value, _words(option, value))
+            if option == "model" and isinstance(value, Path):
+                one = Choice(named_tape(work, value), f"tape {value.name}")
+            alike = [other for other in found if other.words.partition(" #")[0] == one.words]
+            if any(other.value is one.value or other.value == one.value for other in alike):
+                raise InvalidError(f"{option} has the same value twice", "name each value once")
+            found.append(replace(one, words=f"{one.words} #{len(alike) + 1}") if alike else one)
+        named.append([(option, one) for one in found])
     if not named:
         raise InvalidError("nothing to compare", "give an option two values, such as memory_refresh")
     combinations = list(product(*named))
     if len(combinations) > MOST:
         raise LimitError(f"{len(combinations)} combinations to compare, {MOST} at most", "compare fewer values")
     return [dict(one) for one in combinations]
-
-
-def _told_apart(option: str, choices: Sequence[Choice]) -> list[Choice]:
-    found: list[Choice] = []
-    for one in choices:
-        alike = [other for other in found if other.words.partition(" #")[0] == one.words]
-        if any(other.value is one.value or other.value == one.value for other in alike):
-            raise InvalidError(f"{option} has the same value twice", "name each value once")
-        found.append(replace(one, words=f"{one.words} #{len(alike) + 1}") if alike else one)
-    return found
-
-
-def _choice(work: Workspace, option: str, value: Any) -> Choice:
-    if isinstance(value, Choice):
-        return value
-    if option == "model" and isinstance(value, Path):
-        from deepnb.session.disk import named_tape
-
-        return Choice(named_tape(work, value), f"tape {value.name}")
-    return Choice(value, _words(option, value))
 
 
 def _words(option: str, value: Any) -> str:
@@ -247,41 +236,17 @@ def _run(
     images: Sequence[PromptImage],
     keep: bool,
 ) -> Column:
+    problem, stopped = "", False
     try:
-        fork = _Fork(work, source, options)
+        fork, thread = _fork(work, source, options)
     except DeepnbError as error:
         return _ended(column, None, error.typed, False)
     except KeyboardInterrupt:
         return _ended(column, None, "", True)
     try:
-        column = fork.run(column, prompt, images)
-        return replace(column, thread=fork.keep()) if keep and column.state == "done" else column
-    finally:
-        fork.work.close()
-
-
-class _Fork:
-    """A fork of a thread with options of its own."""
-
-    def __init__(self, work: Workspace, source: Thread, options: Options) -> None:
-        self._session, self._source = work, source
-        # Named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
-        new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
-        self._thread = replace(source, **new, asked=(), decided={}, root=None)
-        self._thread.granted = frozenset()
-        self.work = made = fork_workspace(work, options, self._thread)
-        made.home.copy(work.home, source.home)
-        made.graphs.undoable = made.home.in_kernel
-        if source.root is not None:
-            made.state.begin(self._thread, work.state.values_at(source.snapshot))
-            self._thread.root = self._thread.snapshot
-
-    def run(self, column: Column, prompt: str, images: Sequence[PromptImage]) -> Column:
-        """Return the column when its turn has ended, however it ended."""
         context = copy_context()
-        context.run(self._session.current.begin_background)
-        problem, stopped = "", False
-        stream = Runner(self.work).stream(prompt, images=images)
+        context.run(work.current.begin_background)
+        stream = Runner(fork).stream(prompt, images=images)
         try:
             while context.run(next, stream, None) is not None:
                 pass
@@ -291,24 +256,39 @@ class _Fork:
             stopped = True
         finally:
             stream.close()
-        last = self._source.turns[-1].model if self._source.turns else ""
-        if stream.turn is not None and stream.turn.model != last:
-            column = replace(column, begun=None)  # no model has in its cache what another was sent
-        if stream.turn is not None:
-            column = replace(column, caching=self.work.built.caching)
-        options, files = self.work.options, self.work.options.memory
-        if options.graph is None:
-            files = tuple(filter(self._thread.scope.may_read, layers(files, self.work.current.now()[:10])))
-        return _ended(replace(column, layers=files), stream.turn, problem, stopped)
-
-    def keep(self) -> str:
-        """Make it a thread of the session, with a memory of its own; return its name."""
-        work, values = self._session, self.work.state.values_at(self._thread.snapshot)
-        memory, name = self.work.home.files(self._thread.home), work.threads.free_name("compare", 1)
-        made = work.threads.adopt(self._source, name, values, memory, self._thread.turns[-1])
-        work.transcripts.forked(self._source.name, name, made.snapshot.messages, made.parent or "")
+        last = source.turns[-1].model if source.turns else ""
+        if (turn := stream.turn) is not None:  # no model has in its cache what another was sent
+            column = replace(column, caching=fork.built.caching, begun=column.begun if turn.model == last else None)
+        files = fork.options.memory
+        if fork.options.graph is None:
+            files = tuple(filter(thread.scope.may_read, layers(files, fork.current.now()[:10])))
+        column = _ended(replace(column, layers=files), turn, problem, stopped)
+        if not keep or column.state != "done":
+            return column
+        values, memory = fork.state.values_at(thread.snapshot), fork.home.files(thread.home)
+        made = work.threads.adopt(source, work.threads.free_name("compare", 1), values, memory, thread.turns[-1])
+        work.transcripts.forked(source.name, made.name, made.snapshot.messages, made.parent or "")
         work.current.tell()
-        return name
+        return replace(column, thread=made.name)
+    finally:
+        fork.close()
+
+
+def _fork(work: Workspace, source: Thread, options: Options) -> tuple[Workspace, Thread]:
+    """Return a fork of a thread with options of its own, in a workspace of its own.
+
+    It is named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
+    """
+    new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
+    thread = replace(source, **new, asked=(), decided={}, root=None)
+    thread.granted = frozenset()
+    made = fork_workspace(work, options, thread)
+    made.home.copy(work.home, source.home)
+    made.graphs.undoable = made.home.in_kernel
+    if source.root is not None:
+        made.state.begin(thread, work.state.values_at(source.snapshot))
+        thread.root = thread.snapshot
+    return made, thread
 
 
 def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:

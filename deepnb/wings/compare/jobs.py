@@ -35,9 +35,10 @@ MOST = 4
 class JobStream(TurnStream):
     """The events of a background turn, for the thread that plays it; stopping it is an interrupt there."""
 
-    def __init__(self, stream: TurnStream, arrived: threading.Event) -> None:
-        """`stream` was begun with `arrived.set` as `notify`."""
-        self._stream, self._arrived = stream, arrived
+    def __init__(self, stream: Callable[[Callable[[], None]], TurnStream]) -> None:
+        """`stream` takes `notify`, which says that there are events."""
+        self._arrived = threading.Event()
+        self._stream = stream(self._arrived.set)
         self._first: Event | None = None
         self._stop = threading.Event()
         self.activity = Activity()
@@ -75,8 +76,10 @@ class Job:
     Code never runs in it: such a call needs approval, and the turn then continues as any other, in the session.
     """
 
-    def __init__(self, number: int, prompt: str, source: str, thread: Thread, current: Current) -> None:
-        """`source` is the thread that was forked, `current` that of the session."""
+    def __init__(
+        self, number: int, prompt: str, source: str, thread: Thread, current: Current, stream: JobStream
+    ) -> None:
+        """`source` is the thread that was forked, `current` that of the session. What is wrong with its options is raised."""
         self.number = number
         self.prompt = prompt
         self.source = source
@@ -86,10 +89,12 @@ class Job:
         self._at = len(thread.turns) + 1
         self._began = perf_counter()
         self._turn: Turn | None = None
-        self._stream: JobStream | None = None
-        self._context = copy_context()
         self._ended = threading.Event()
         self.problem: DeepnbError | None = None
+        self._stream, self._context = stream, copy_context()
+        self._context.run(current.begin_background)
+        self._context.run(note_writes, f"background job {number}")
+        self._context.run(stream.begin)
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number} in {self.thread}, {self.state}: {excerpt(self.prompt)!r}")
@@ -123,7 +128,7 @@ class Job:
     @property
     def activity(self) -> Activity:
         """Says what the job waits for, and the tokens of its calls so far."""
-        return self._stream.activity if self._stream is not None else Activity()
+        return self._stream.activity
 
     @property
     def seconds(self) -> float:
@@ -147,32 +152,21 @@ class Job:
 
     def interrupt(self) -> None:
         """Let it end soon; called in whichever thread."""
-        if self._stream is not None:
-            self._stream.stop()
-
-    def begin(self, work: Workspace, stream: Callable[[Runner, Callable[[], None]], TurnStream]) -> None:
-        """Begin the turn of `stream` in the job's own workspace; what is wrong with its options is raised here."""
-        arrived = threading.Event()
-        self._stream = JobStream(stream(Runner(work), arrived.set), arrived)
-        self._context.run(self._current.begin_background)
-        self._context.run(note_writes, f"background job {self.number}")
-        self._context.run(self._stream.begin)
+        self._stream.stop()
 
     def run(self, read: Callable[[JobStream], object], end: Callable[[], None]) -> None:
         """Have `read` read the stream in a thread of its own, in the context it was begun in; `end` comes last there."""
-        assert self._stream is not None
-        stream = self._stream
 
         def run() -> None:
             try:
-                read(stream)
+                read(self._stream)
             except DeepnbError as error:
                 self.problem = error
             except KeyboardInterrupt:
                 pass  # `stop` raised it; the turn, which `close` records, says that it was interrupted and where
             finally:
-                stream.close()
-                self._turn = stream.turn
+                self._stream.close()
+                self._turn = self._stream.turn
                 end()
                 self._ended.set()
 
@@ -242,11 +236,16 @@ class Jobs(Sequence[Job]):
         fork = work.threads.branch(source, work.threads.free_name("job", number))
         work.transcripts.forked(source.name, fork.name, fork.snapshot.messages, fork.parent or "")
         work.current.save()
-        apart = self._workspace_of(fork)
-        job = Job(number, prompt, source.name, fork, work.current)
+        # Its options are those of now, but code always asks before it runs.
+        asks = code_asks(policy_of(work.options.approve))
+        apart = fork_workspace(work, replace(work.options, checkpointer=None, approve=asks.option), fork)
+        apart.keep_with(work)
+        apart.home.share(work.home)
+        apart.transcripts.share(work.transcripts[fork.name])
         options = {"model": model, "max_steps": max_steps, "cell": cell, "response_format": response_format}
         try:
-            job.begin(apart, lambda runner, notify: runner.stream(prompt, images=images, notify=notify, **options))
+            stream = JobStream(lambda notify: Runner(apart).stream(prompt, images=images, notify=notify, **options))
+            job = Job(number, prompt, source.name, fork, work.current, stream)
         except BaseException:
             work.threads.remove(fork)
             apart.close()
@@ -266,16 +265,6 @@ class Jobs(Sequence[Job]):
             with suppress(DeepnbError):  # it has ended meanwhile
                 job.stop()
         return len(running)
-
-    def _workspace_of(self, thread: Thread) -> Workspace:
-        """Return a workspace for one thread alone: its options are those of now, but code always asks before it runs."""
-        work = self._workspace
-        asks = code_asks(policy_of(work.options.approve))
-        made = fork_workspace(work, replace(work.options, checkpointer=None, approve=asks.option), thread)
-        made.keep_with(work)
-        made.home.share(work.home)
-        made.transcripts.share(work.transcripts[thread.name])
-        return made
 
     def _give_back(self, job: Job, thread: Thread, apart: Workspace, reader: Reader) -> None:
         """The turn has ended: its thread is one of the session's, and so is what waits for the user."""
@@ -308,7 +297,6 @@ def fork_workspace(work: Workspace, options: Options, thread: Thread) -> Workspa
 
 
 def code_asks(policy: Policy) -> Policy:
-    """Return the policy with which code always needs approval."""
     for tool in CODE_TOOLS:
         policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
     return policy

@@ -57,7 +57,7 @@ class JobCell(Reader):
                 line = f"job {job.number} was started in thread {job.thread}: %agent jobs lists it, %agent jobs stop"
                 self._scene.show(notice(f"{line} {job.number} stops it"))
                 return
-            head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {_clock(job.started)}"
+            head = f"job {job.number} in thread {job.thread}, a fork of {job.source} · started {job.started[11:19]}"
             outlives = self._scene.session.workspace.persistence is not None
             goes_on = "after it %agent persist says how to go on"
             goes_on = goes_on if outlives else "what is shown below is as far as it got"
@@ -74,7 +74,7 @@ class JobCell(Reader):
         clock, hz = scene.session.clock, scene.config.stream_hz
         display: Any = QuietTurn(self._place)
         if not self._quiet:
-            display = turn_display(self._place, hz=hz, hint="", now=lambda: _clock(clock().isoformat()))
+            display = turn_display(self._place, hz=hz, hint="", now=lambda: f"{clock():%H:%M:%S}")
         problem, _ = ask.show_events(display, stream)
         job.problem, turn = problem, stream.turn
         if not scene.screen.notebook:
@@ -131,7 +131,15 @@ class JobCell(Reader):
 def agent_jobs(scene: Scene, args: Args) -> Result:
     jobs, what = scene.session.jobs, args["what"]
     if what is None:
-        return _list(jobs, scene.stamp)
+        rows = []
+        for job in jobs:
+            state = f"{job.state}: {job.activity.line}" if job.state == "running" else job.state
+            spent = job.turn.usage if job.turn is not None else job.activity.usage
+            used = tokens(spent.input + spent.output, spent.exact)
+            rows.append((job.number, short(job.prompt, _WORDS), state, elapsed(job.seconds), used, job.thread))
+        head = ("job", "prompt", "state", "time", "tokens", "thread")
+        empty = "no background jobs yet: %%agent --bg starts one"
+        return table_view(head, rows, "jobs", (0, 3, 4), empty, scene.stamp)
     if args["number"] is None:
         raise InvalidError(f"jobs {what} needs N", f"usage: %agent jobs {what} N; %agent jobs lists them")
     job = jobs.job(args["number"])
@@ -165,20 +173,7 @@ def _join(scene: Scene, job: Job) -> Result:
     return notice_view("memory belongs to all threads of the session, so these changes are there already", "hint")
 
 
-def _list(jobs: Sequence[Job], stamp: str) -> View:
-    rows = []
-    for job in jobs:
-        state = f"{job.state}: {job.activity.line}" if job.state == "running" else job.state
-        turn = job.turn
-        spent = turn.usage if turn is not None else job.activity.usage
-        used = tokens(spent.input + spent.output, spent.exact)
-        rows.append((job.number, short(job.prompt, _WORDS), state, elapsed(job.seconds), used, job.thread))
-    empty = "no background jobs yet: %%agent --bg starts one"
-    return table_view(("job", "prompt", "state", "time", "tokens", "thread"), rows, "jobs", (0, 3, 4), empty, stamp)
-
-
 def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: str = "") -> str:
-    """Return how a job ended, and what to type next."""
     took = f" after {elapsed(turn.seconds)}" if turn is not None else ""
     join = f"%agent jobs join {job.number}"
     if turn is None:
@@ -197,8 +192,3 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
 def _decision(turn: Turn) -> tuple[str, str]:
     """Return what a turn that waits needs of the user, and the magic that gives it."""
     return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent panel approvals")
-
-
-def _clock(stamp: str) -> str:
-    """Return `10:02:33` of an ISO timestamp."""
-    return stamp[11:19]

@@ -64,7 +64,8 @@ class ComparisonView:
         answers = marked_text([c.answer for c in self.columns])
         for column, answer, same in zip(self.columns, answers, self._same(), strict=True):
             said = same or (short(answer, _BRIEF) if self.brief else answer)
-            lines += ["", f"{column.name}  {_state(column)}", *([indent(said)] if answer else [])]
+            state = _STATES.get(column.state, column.state)
+            lines += ["", f"{column.name}  {state}", *([indent(said)] if answer else [])]
             calls = () if self.brief else _calls(column)
             lines += [f"  {DIFFERS if self._only(call) else '→'} {call_line(*call)}  {how}" for call, how in calls]
             lines += [f"  {line}" for line in _remarks(column)]
@@ -90,7 +91,8 @@ class ComparisonView:
 
     def _card(self, column: Column, answer: h.Html) -> h.Html:
         colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
-        head = h.el("div", h.el("b", column.name), " ", h.swatch(_state(column), colour))
+        state = h.swatch(_STATES.get(column.state, column.state), colour)
+        head = h.el("div", h.el("b", column.name), " ", state)
         mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
         calls = (
             h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
@@ -111,7 +113,6 @@ class ComparisonView:
 
 
 def comparison_view(columns: Sequence[Column], thread: str) -> ComparisonView:
-    """Return the columns of a prompt that was run in forks of a thread."""
     return ComparisonView(tuple(columns), tuple(_figures(columns)), tuple(_lines(columns, thread)))
 
 
@@ -132,8 +133,8 @@ def _figures(columns: Sequence[Column]) -> Iterator[Figure]:
     yield row("tokens in", (tokens(c.usage.input, c.usage.exact) for c in columns))
     yield row("tokens out", (tokens(c.usage.output, c.usage.exact) for c in columns))
     if any(c.cached is not None for c in columns):
-        yield row("cached", (_share(c.cached) for c in columns))
-    yield row("cacheable", (_share(c.cacheable) for c in columns))
+        yield row("cached", (_UNKNOWN if c.cached is None else percent(c.cached, 1) for c in columns))
+    yield row("cacheable", (_UNKNOWN if c.cacheable is None else percent(c.cacheable, 1) for c in columns))
     yield row("model calls", (f"{len(c.calls):,}" for c in columns))
     yield row("tool calls", (f"{len(c.tool_calls):,}" for c in columns))
     if any(c.compactions for c in columns):
@@ -168,14 +169,6 @@ def _calls(column: Column) -> list[tuple[tuple[str, dict[str, object]], str]]:
     return [((call.name, dict(call.args)), how) for call, how in column.tool_calls]
 
 
-def _state(column: Column) -> str:
-    return _STATES.get(column.state, column.state)
-
-
-def _share(value: float | None) -> str:
-    return _UNKNOWN if value is None else percent(value, 1)
-
-
 # -- answers with the words marked in which they differ
 
 
@@ -187,7 +180,6 @@ _FORMULA = re.compile(r"[$\\]")
 
 
 def marked_text(answers: Sequence[str]) -> list[str]:
-    """Return the Markdown with »« round what differs."""
     texts = [clean(without_data(answer)) for answer in answers]
     return [
         "".join(f"»{piece.text}«" if piece.changed else piece.text for piece in pieces(text, marked))
@@ -196,7 +188,6 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 
 
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
-    """Return the Markdown rendered, and what differs in <mark>."""
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
     texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
     marked = marks([" ".join(nodes) for nodes in texts])

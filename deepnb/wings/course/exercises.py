@@ -18,6 +18,9 @@ from deepnb.values.turn import Decided, ToolEnded, Turn
 
 THREAD = "exercise"
 """The thread that the exercises ask to work in."""
+NO_THREAD = f"there is no thread {THREAD}"
+IN_THREAD = ("01", "02", "04")
+"""The exercises of which all is missing where there is none."""
 _NOTEBOOK_SKILLS = {"explore-dataframe", "clear-plot", "weekly-report", "demo"}
 """The skills that notebook 03 makes."""
 _NOTEBOOK_DAYS = "2026-03-04"
@@ -41,11 +44,6 @@ Parts = Iterator[tuple[str, object, str]]
 """(what the exercise asks for, whether it is there, what is missing else) of each part."""
 
 
-def _no_thread(session: Session) -> str:
-    """Said of each part where there is no such thread."""
-    return "" if THREAD in session.workspace.threads.names else f"there is no thread {THREAD}"
-
-
 def _start(session: Session) -> Parts:
     made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
     kept = [one for one in entries(session, origin="agent") if one.thread != "main" and lines(one)]
@@ -59,23 +57,21 @@ def _start(session: Session) -> Parts:
 
 
 def _first_agent(session: Session) -> Parts:
-    gone = _no_thread(session)
     kept = [line for one in entries(session, origin="agent", thread=THREAD) for line in lines(one)]
     names = [thread.name for thread in threads(session)]
-    after = [] if gone else threads(session)[names.index(THREAD) + 1 :]
+    after = threads(session)[names.index(THREAD) + 1 :] if THREAD in names else []
     later = [turn for thread in after for turn in thread.turns]
-    missing = gone or "memory has no line that the agent wrote in that thread"
+    missing = "memory has no line that the agent wrote in that thread"
     yield f"in the thread {THREAD} the agent has written to memory", kept, missing
-    yield "another thread was begun after that one", after, gone or f"{THREAD} is the newest thread"
+    yield "another thread was begun after that one", after, f"{THREAD} is the newest thread"
     yield (
         "an answer in it says what only memory could know",
         [turn for turn in later for line in kept if draws_on(turn, line)],
-        gone or "no answer there has a word of that line which its prompts do not have, too",
+        "no answer there has a word of that line which its prompts do not have, too",
     )
 
 
 def _memory(session: Session) -> Parts:
-    gone = _no_thread(session)
     first = [one for one in entries(session, origin="agent", thread=THREAD) if lines(one)]
     ids = [entry.id for entry in session.memory.log_entries()]
     wrong = [
@@ -86,13 +82,13 @@ def _memory(session: Session) -> Parts:
         if change.path == one.path and set(lines(one)) & set(lines(change, "-"))
     ]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
-    missing = gone or "memory has no line that the agent wrote in that thread"
+    missing = "memory has no line that the agent wrote in that thread"
     yield f"in the thread {THREAD} the agent has written a line to memory", first, missing
-    yield "then you have changed that line", wrong, gone or "nobody but the agent has touched it"
+    yield "then you have changed that line", wrong, "nobody but the agent has touched it"
     yield (
         "the change was reverted, and the line of the agent is back",
         [one for one, _ in right if set(lines(one)) <= set(session.memory.read(one.path).split("\n"))],
-        gone or "the journal has no revert of such a change",
+        "the journal has no revert of such a change",
     )
 
 
@@ -110,17 +106,16 @@ def _skills(session: Session) -> Parts:
 
 
 def _budget(session: Session) -> Parts:
-    gone = _no_thread(session)
     made = turns(session, THREAD)
     full = [turn for turn in made if turn.compacted]
     new = ((turn, message) for turn in made for message in turn.after.messages[len(turn.before.messages) :])
     back = [(turn, message.text) for turn, message in new if message.source == BROUGHT_BACK]
     used = [turn for turn, text in back if draws_on(turn, text)]
     fullest = max((call.budget.total for turn in made for call in turn.calls), default=0)
-    missing = gone or f"its fullest request had {fullest:,} tokens, and nothing was compacted"
+    missing = f"its fullest request had {fullest:,} tokens, and nothing was compacted"
     yield f"the thread {THREAD} has passed the trigger and was compacted", full, missing
-    yield "a message was brought back from its history", back, gone or "no prompt had one added to it"
-    yield "the answer to that prompt uses it", used, gone or "no such answer has a word of it"
+    yield "a message was brought back from its history", back, "no prompt had one added to it"
+    yield "the answer to that prompt uses it", used, "no such answer has a word of it"
 
 
 def _long_term(session: Session) -> Parts:
@@ -146,12 +141,12 @@ def _long_term(session: Session) -> Parts:
 
 
 def _approvals(session: Session) -> Parts:
-    gone = _no_thread(session)
     made = turns(session, THREAD)
     events = [event for turn in made for event in turn.events]
     decided = [e.decision for e in events if isinstance(e, Decided) and e.decision.call.name == "run_python"]
     approved = [one for one in decided if one.kind in ("approve", "edit")]
     variable = session.options.namespace.get("by_island")
+    gone = "" if THREAD in session.workspace.threads.names else NO_THREAD
     yield (
         f"in the thread {THREAD} you have approved code, and it ran",
         approved and results(made, "run_python"),
@@ -236,7 +231,6 @@ def threads(session: Session) -> list[Thread]:
 
 
 def turns(session: Session, thread: str) -> list[Turn]:
-    """Return the turns of a thread; none if there is no such thread."""
     return [turn for found in threads(session) for turn in found.turns if found.name == thread]
 
 

@@ -14,7 +14,7 @@ from deepnb.values.text import short_repr
 from deepnb.views import html as h
 from deepnb.views.text import indent, page, title_line
 from deepnb.views.view import table_html
-from deepnb.wings.course.exercises import EXERCISES, CheckPart
+from deepnb.wings.course.exercises import EXERCISES, IN_THREAD, NO_THREAD, THREAD, CheckPart
 
 
 def check(number: str | int) -> CheckView:
@@ -29,7 +29,8 @@ def check(number: str | int) -> CheckView:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
     session, (title, asked) = current(), EXERCISES[key]
     session = getattr(session, "into", session)
-    parts = (CheckPart(what, "" if done else missing) for what, done, missing in asked(session))
+    gone = NO_THREAD if key in IN_THREAD and THREAD not in session.workspace.threads.names else ""
+    parts = (CheckPart(what, "" if done else gone or missing) for what, done, missing in asked(session))
     return CheckView(key, title, tuple(parts), f"thread {session.thread}")
 
 
@@ -77,7 +78,6 @@ class CheckView:
 
 
 def check_picture(checked: CheckView) -> CheckView:
-    """Return what an exercise shows of itself in a cell: all of it."""
     return checked
 
 
@@ -137,7 +137,6 @@ def _graded(path: Path) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print a list of rows; gives the exit status."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m deepnb.course DIR", file=sys.stderr)
         return 2

@@ -1,9 +1,7 @@
 """`%agent help WORD`: the entries of the reference that answer some words, best first, and the picture of them."""
 
 import re
-import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 
 from deepnb.magics.slips import is_near
@@ -18,8 +16,6 @@ from deepnb.wings.course.reference import Entry, entries
 
 MOST = 8
 """Entries that are found."""
-_WHOLE = 3
-"""Answers that are shown with their text, if the words name no subcommand."""
 _BLOCKS = ("|", "- ", "    ", "#", "!", ">")
 """What a line begins with that is not joined with the next one."""
 
@@ -34,93 +30,49 @@ def show_help(magic: str, words: str) -> Picture:
         do = f"{do}, or %agent -- help {asked} to ask the agent"
         raise NotFoundError(f"the reference has nothing on {asked!r}", do)
     is_sub = subcommand(magic, asked) is not None
-    whole = sum(one.entry.name == asked for one in found[:2]) if is_sub else _WHOLE
-    texts = [one.passage if place < whole else one.entry.text for place, one in enumerate(found)]
-    answers = [(one.entry.kind, one.entry.usage, text) for one, text in zip(found, texts, strict=True)]
+    whole = sum(one.name == asked for one in found[:2]) if is_sub else 1
+    answers = [(one.kind, one.usage, _PICTURE.sub("", one.text)) for one in found]
     return help_view("" if is_sub else asked, answers, whole)
 
 
 # -- entries that answer some words: those of that name, then what a search finds
 
 
-_PASSAGE = 600
-"""Characters of a passage of a long entry."""
 _PICTURE = re.compile(r"^!\[.*\]\(.*\)\n+", re.MULTILINE)  # ![a turn](turn.png), which is shown in the document alone
 _KINDS = ("topic", "%agent", "%memory", "%skills", "setting", "option", "error", "file", "Python")
 """Which goes first, of entries with the same name."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """An entry, and the passage of it that answers the words: all of its text if that is short."""
-
-    entry: Entry
-    passage: str
-
-
-def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Found]:
+def look_up(words: str, entries: Sequence[Entry], magic: str = "agent") -> list[Entry]:
     """Return the best entries; those of `magic` before those of the other magics, if a name is the same."""
     asked = " ".join(words.replace("%", " ").split())
     name = asked.casefold()
-    pieces, index = _indexed(tuple(entries))
-    hits = [hit.path for hit in index.search(asked, 4 * MOST, legs=("exact", "words"))]
-    best = {int(path.partition("/")[0]): pieces[path] for path in reversed(hits)}
-    ranks = {n: rank for rank, n in enumerate(reversed(best))}
+    hits = [int(hit.path) for hit in _indexed(tuple(entries)).search(asked, 4 * MOST, legs=("exact", "words"))]
+    ranks = {n: rank for rank, n in reversed(list(enumerate(hits)))}
 
     def order(n: int) -> tuple[int, bool, int, int]:
         one, rank = entries[n], ranks.get(n, 4 * MOST)
-        late = MOST * (n in ranks and one.kind == "Python")  # of these there are most
-        return (*_nearness(one, name, magic), rank + late)
+        if name in _names(one):
+            whole = name in (one.name.casefold(), f"{one.kind} {one.name}".lstrip("%").casefold())
+            return not whole, one.kind != f"%{magic}", _KINDS.index(one.kind), rank
+        return 2, False, 0, rank + MOST * (n in ranks and one.kind == "Python")  # of these there are most
 
     named = {n for n, one in enumerate(entries) if name in _names(one)}
-    made = []
-    for n in sorted({*named, *best}, key=order)[:MOST]:
-        one = entries[n]
-        is_named = one.name.casefold() == name
-        made.append(Found(one, _PICTURE.sub("", one.text) if is_named else best.get(n) or _pieces(one.text)[0]))
-    return made
+    return [entries[n] for n in sorted({*named, *ranks}, key=order)[:MOST]]
 
 
 @lru_cache(maxsize=1)
-def _indexed(entries: tuple[Entry, ...]) -> tuple[dict[str, str], Index]:
-    """Return (path -> passage, the index of them), made once: the second question costs no more than the search."""
-    pieces = {f"{n}/{i}": piece for n, one in enumerate(entries) for i, piece in enumerate(_pieces(one.text))}
-    of = {path: entries[int(path.partition("/")[0])] for path in pieces}
+def _indexed(entries: tuple[Entry, ...]) -> Index:
+    """Return the index of them, made once: the second question costs no more than the search."""
     index = Index()
-    index.update({path: f"# {of[path].usage} {of[path].name}\n\n{piece}" for path, piece in pieces.items()})
-    return pieces, index
-
-
-def _pieces(text: str) -> list[str]:
-    """Return the paragraphs of a long text, a block of code with the one before it."""
-    text = _PICTURE.sub("", text)
-    if len(text) <= _PASSAGE:
-        return [text]
-    pieces = [""]
-    for paragraph in text.split("\n\n"):
-        joins = pieces[-1].count("```") % 2 or paragraph.startswith(("```", "    ", "|", "- ")) or not pieces[-1]
-        pieces = [*pieces[:-1], f"{pieces[-1]}\n\n{paragraph}".strip("\n")] if joins else [*pieces, paragraph]
-    return pieces
+    index.update({f"{n}": f"# {one.usage} {one.name}\n\n{one.text}" for n, one in enumerate(entries)})
+    return index
 
 
 def _names(one: Entry) -> set[str]:
-    """Return what an entry is called, alone or at the end: `fork` is the name of `session.fork`, too."""
+    """Return what an entry is called: `fork` is the name of `session.fork`, too."""
     names = {one.name, one.name.rpartition(".")[2], f"{one.kind} {one.name}".lstrip("%")}
     return {name.casefold() for name in names}
-
-
-def _nearness(one: Entry, words: str, magic: str) -> tuple[int, bool, int]:
-    """Sort what has that name first, then what has the word in its name, what says the words side by side, all else."""
-    if words in (one.name.casefold(), f"{one.kind} {one.name}".lstrip("%").casefold()):
-        place = 0
-    elif words in _names(one):
-        place = 1
-    elif words in re.findall(r"\w+", one.name.casefold()):
-        place = 2
-    else:
-        has_phrase = " " in words and words in " ".join(one.text.casefold().split())
-        return 3 if has_phrase else 4, False, 0
-    return place, one.kind != f"%{magic}", _KINDS.index(one.kind)
 
 
 def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -> Picture:
@@ -130,7 +82,7 @@ def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -
     """
     lines, body = [""] * bool(words.strip()), list[h.Child]()
     for _, usage, text in answers[:whole]:
-        lines += [usage, indent("\n".join(_joined(text)).rstrip(), "    "), ""]
+        lines += [usage, indent(text.rstrip(), "    "), ""]
         body.append(h.frame(h.el("div", h.el("b", h.code(usage))), markdown_html(text)))
     if others := answers[whole:]:
         lines.append("see also")
@@ -144,19 +96,3 @@ def help_view(words: str, answers: Sequence[tuple[str, str, str]], whole: int) -
     title = (f"help: {' '.join(words.split())}", counted(len(answers), "answer")) if words.strip() else ()
     all_ = "notebooks/REFERENCE.md has the whole reference"
     return Picture(title, [*lines, *([""] if lines[-1] else []), all_], [*body, h.label(all_)])
-
-
-def _joined(text: str) -> Iterator[str]:
-    """Yield the lines of a text, its paragraphs filled to the width of a screen; code, lists and tables as they are."""
-    paragraph: list[str] = []
-    in_code = False
-    for line in [*text.split("\n"), ""]:
-        is_fence = line.startswith("```")
-        if in_code or is_fence or not line.strip() or line.startswith(_BLOCKS):
-            yield from textwrap.wrap(" ".join(paragraph), COLUMNS - 4, break_long_words=False, break_on_hyphens=False)
-            paragraph = []
-            in_code ^= is_fence
-            if not is_fence:
-                yield f"    {line}" if in_code else line
-        else:
-            paragraph.append(line.strip())

@@ -12,7 +12,7 @@ from deepnb.values.errors import NotInstalledError
 START = "00_start_here.ipynb"
 """The notebook that `python -m deepnb lab` opens."""
 FIRST = "01_first_agent.ipynb"
-"""The notebook whose story the tour tells."""
+"""The notebook that the tour plays."""
 
 
 def run_lab(*, port: int, browser: bool) -> int:

@@ -52,7 +52,6 @@ def entries() -> tuple[Entry, ...]:
 
 
 def parsed(reference: str) -> Iterator[Entry]:
-    """Yield the entries of the file."""
     topics = iter(TOPICS)
     for section in re.split(r"^## ", reference, flags=re.MULTILINE)[1:]:
         title, _, body = section.partition("\n")

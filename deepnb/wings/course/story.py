@@ -39,7 +39,6 @@ def story() -> StoryView:
 
 
 def story_of(session: Session) -> StoryView:
-    """Return the last turns of the current thread."""
     budget, turns = session.budget(), session.turns[-_TURNS:]
     rule = budget.rule if budget is not None else session.rule
     figures, compactions = _requests(turns)

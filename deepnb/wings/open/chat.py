@@ -10,14 +10,12 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file
-from deepnb.wings.open.indexing import IndexedSession, unknown
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
+from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import SessionRow
 
-_CALLS = ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta")
-"""Blocks of calls, which `tool_calls` tells too."""
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
     "system": "system", "developer": "system", "remove": "remove", "chat": "human",
@@ -79,42 +77,28 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     about = mapping(message.get("response_metadata"))
     model = text(about.get("model_name")) or text(about.get("model"))
-    yield it.Reply(key=key, model=model, usage=_usage(message, about))
+    usage, old = mapping(message.get("usage_metadata")), mapping(about.get("token_usage"))
+    cached = count(mapping(usage.get("input_token_details")).get("cache_read"))
+    given = count(usage.get("input_tokens")) or count(old.get("prompt_tokens"))
+    out = count(usage.get("output_tokens")) or count(old.get("completion_tokens"))
+    yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given else None)
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
-    told = (block for block in blocks(message.get("content")) if text(block.get("type")) not in _CALLS)
-    yield from (it.block_item(block, key) for block in told)
-    for id_, name, args in _tool_calls(message):
-        yield it.Tool.of(id_, name, args, key)
+    tools = list(_tools(message, key))
+    told = {tool.id for tool in tools}  # the blocks of the content may tell of them, too
+    said = it.reply_items(message.get("content"), key)
+    yield from (item for item in said if not (isinstance(item, it.Tool) and item.id in told))
+    yield from tools
 
 
-def _tool_calls(message: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _tools(message: Mapping[str, Any], key: str) -> Iterator[it.Tool]:
     calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
-    calls = calls or [b for b in blocks(message.get("content")) if b.get("type") == "tool_use"]
     if isinstance(old := message.get("function_call"), dict):
         calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
     for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
         function = mapping(call.get("function")) or call
-        given: object = next((function[k] for k in ("args", "arguments", "input") if function.get(k) is not None), {})
-        yield text(call.get("id")), text(function.get("name")), _arguments(given)
-
-
-def _arguments(given: object) -> Mapping[str, Any]:
-    if not isinstance(given, str):
-        return mapping(given)
-    value = object_of(given.encode(errors="replace"))
-    return {"arguments": text(given)} if value is None else value
-
-
-def _usage(message: Mapping[str, Any], about: Mapping[str, Any]) -> Usage | None:
-    told = mapping(message.get("usage_metadata"))
-    if told:
-        cached = count(mapping(told.get("input_token_details")).get("cache_read"))
-        made = Usage(count(told.get("input_tokens")), count(told.get("output_tokens")), cached)
-    else:
-        told = mapping(about.get("token_usage"))
-        made = Usage(count(told.get("prompt_tokens")), count(told.get("completion_tokens")))
-    return made if made.input else None
+        given = function["args"] if function.get("args") is not None else function.get("arguments")
+        yield it.Tool.of(text(call.get("id")), text(function.get("name")), given, key)
 
 
 # -- files of them
@@ -158,7 +142,7 @@ class ChatFormat:
             notices.append(f"the file has {len(found):,} conversations: this is {id_}")
         facts = {
             "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
-            "system_prompt": system, "bad_lines": tuple(bad.numbers), "bad": bad.count, "unknown": unknown(entries),
+            "system_prompt": system, "bad": bad.count,
         }  # fmt: skip
         return IndexedSession(it.Arrangement(entries, notices=notices), facts)
 
@@ -170,12 +154,11 @@ def _messages(value: Any) -> list[Any]:
 
 
 def _conversations(head: Head, bad: BadLines) -> Iterator[tuple[str, Any]]:
-    """Yield (number, conversation) of each in a file."""
     if not head.objects or not _messages(head.objects[0]):
         yield "1", head.whole
         return
     with open_file(head.path) as file:
-        for n, (_, _, value) in enumerate(json_lines(file, bad), 1):
+        for n, (_, value) in enumerate(json_lines(file, bad), 1):
             yield text(value.get("id")) or str(n), value
 
 
@@ -184,7 +167,7 @@ def _entries(value: Any) -> list[it.Entry]:
     for n, given in enumerate(_messages(value)):
         one = message(given) if isinstance(given, dict) else None
         items = list(message_items(one, f"message-{n}", system="prompt")) if one else []
-        out.append(it.Entry(items, "", f"message-{n}", line=n + 1, place=(n, n + 1)))
+        out.append(it.Entry(items, "", f"message-{n}", line=n + 1))
     return out
 
 

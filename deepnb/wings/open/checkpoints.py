@@ -59,7 +59,6 @@ class DataSerializer(JsonPlusSerializer):
 
 
 def _fields(code: int, data: bytes) -> Any:
-    """Return what an object of msgpack was made of."""
     value = ormsgpack.unpackb(data, ext_hook=_fields, option=ormsgpack.OPT_NON_STR_KEYS)
     if code == EXT_DELTA_SNAPSHOT:
         return (value,)  # the only tuple: an array is a list
@@ -85,8 +84,8 @@ class Checkpoints:
     """Runs a query, with `?` where a value is, and gives its rows."""
     where: str
     """The database as it may be shown: without a password."""
-    values: Mapping[str, str]
-    """The tables with values, and the column in which each has them; the last is that of writes."""
+    written: tuple[str, str]
+    """The table of writes, and the column in which it has their values."""
 
     def threads(self) -> list[tuple[str, str, str]]:
         """Return (thread, its first checkpoint, its newest) of each, the one that changed last first."""
@@ -100,11 +99,6 @@ class Checkpoints:
         query = "SELECT DISTINCT checkpoint_ns FROM checkpoints WHERE thread_id = ? AND checkpoint_ns != ''"
         return sorted(str(row["checkpoint_ns"]) for row in self.execute(query, thread))
 
-    def size(self, thread: str) -> int:
-        """Return how many bytes a thread's values have."""
-        queries = (f"SELECT sum(length({c})) AS n FROM {t} WHERE thread_id = ?" for t, c in self.values.items())
-        return sum(int(row["n"] or 0) for query in queries for row in self.execute(query, thread))
-
     def at(self, thread: str, space: str, id_: str) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         """Return the channels as a checkpoint holds them, and (channel, value) of what the step after it wrote."""
         place = {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": id_}
@@ -116,7 +110,7 @@ class Checkpoints:
 
     def writes(self, thread: str, space: str, channel: str) -> Mapping[str, list[Any]]:
         """Return for each checkpoint what the step after it wrote to a channel, in the order in which it was applied."""
-        *_, (table, column) = self.values.items()
+        table, column = self.written
         query = f"SELECT * FROM {table} WHERE thread_id = ? AND checkpoint_ns = ? AND channel = ?"
         rows = self.execute(query, thread, space, channel)
         written: dict[str, list[Any]] = defaultdict(list)
@@ -175,7 +169,6 @@ class Checkpoints:
 
 @contextmanager
 def sqlite_checkpoints(path: Path) -> Iterator[Checkpoints]:
-    """Yield the checkpoints in a file."""
     try:
         from langgraph.checkpoint.sqlite import SqliteSaver
     except ImportError:
@@ -188,7 +181,7 @@ def sqlite_checkpoints(path: Path) -> Iterator[Checkpoints]:
             return map(dict, cursor.execute(sql, values))
 
         saver = SqliteSaver(connection, serde=DataSerializer())
-        yield Checkpoints(saver, execute, str(path), {"checkpoints": "checkpoint", "writes": "value"})
+        yield Checkpoints(saver, execute, str(path), ("writes", "value"))
 
 
 @contextmanager
@@ -214,7 +207,7 @@ def postgres_checkpoints(url: str) -> Iterator[Checkpoints]:
                 return connection.execute(sql.replace("?", "%s"), values)
 
             saver = Saver(connection, serde=DataSerializer())
-            yield Checkpoints(saver, execute, where, {"checkpoint_blobs": "blob", "checkpoint_writes": "blob"})
+            yield Checkpoints(saver, execute, where, ("checkpoint_writes", "blob"))
     except psycopg.errors.UndefinedTable:
         raise RefusedError(f"{where} holds no checkpoints of LangGraph", "open another database") from None
     except psycopg.Error as error:

@@ -13,22 +13,13 @@ from typing import Any
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
-from deepnb.wings.open.indexing import link
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.wings.open.json_values import blocks, content_text, count, is_memory_file, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_TYPES = ("user", "assistant", "system", "summary", "progress", "attachment")
-_SILENT = (
-    *("file-history-snapshot", "queue-operation", "agent-name", "last-prompt", "mode", "pr-link"),
-    *("permission-mode", "tag", "task-summary"),
-)
-"""Types of lines that say nothing about turns."""
-_PROGRESS = frozenset(
-    ("bash_progress", "hook_progress", "agent_progress", "mcp_progress", "query_update", "search_results_received")
-)
-_ONLY: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in _TYPES}
-_QUIET = frozenset(("turn_duration", "stop_hook_summary"))
+_SPOKEN = ("user", "assistant")
+_FACTS = {kind: {"type": kind} for kind in (*_SPOKEN, "system", "progress", "attachment")}
+"""What the tree needs to know of most lines of a type: one object for all."""
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
 # <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
@@ -41,50 +32,26 @@ _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    return any(
-        ("parentUuid" in value and "uuid" in value and value.get("type") in _TYPES)
-        or (value.get("type") == "summary" and "leafUuid" in value)
-        or ("sessionId" in value and (text(value.get("type")) in _SILENT or value.get("type") in ("user", "assistant")))
-        or (value.get("type") == "file-history-snapshot" and "snapshot" in value)
-        for value in objects
-    )
+    names = ("sessionId", "parentUuid", "leafUuid")
+    return any(isinstance(value.get("type"), str) and any(name in value for name in names) for value in objects)
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind = text(value.get("type"))
-    facts = _facts(kind, value)
-    parent = text(value.get("parentUuid")) or None
-    items = list(_items(kind, value))
-    if kind == "system" or (kind == "user" and "toolUseResult" not in value):
-        names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
-        items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
-    if kind == "progress" and mapping(value.get("data")).get("type") == "agent_progress":
-        facts = {**facts, **_mirror(value)}
-    return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
-
-
-def _facts(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only the tree needs to know of a line; of most lines that is their type, and one object for all."""
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"type": kind}
     if value.get("isSidechain"):
-        facts = {"side": True, "agent": text(value.get("agentId"))}
+        facts |= {"side": True, "agent": text(value.get("agentId"))}
     if kind == "system":
         about = mapping(value.get("compactMetadata"))
         facts["logical"] = text(value.get("logicalParentUuid"))
         facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
-    return {"type": kind, **facts} if facts or kind not in _ONLY else _ONLY[kind]
-
-
-def _mirror(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the line of a nested agent that a progress line repeats."""
-    data = mapping(value.get("data"))
-    inner = mapping(data.get("message"))
-    if inner.get("type") not in ("user", "assistant"):
-        return {}
-    agent = text(data.get("agentId")) or text(value.get("toolUseID"))
-    facts = {"inner": True, "side": True, "agent": agent, "call": text(value.get("parentToolUseID"))}
-    items, at = list(_items(inner["type"], inner)), iso(inner.get("timestamp")) or iso(value.get("timestamp"))
-    return {"mirror": it.Entry(items, at, text(inner.get("uuid")), facts=facts)}
+    facts = facts if len(facts) > 1 else _FACTS.get(kind, facts)
+    items = list(_items(kind, value))
+    if kind == "system" or (kind == "user" and "toolUseResult" not in value):
+        names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
+        items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
+    parent = text(value.get("parentUuid")) or None
+    return it.Entry(items, iso(value.get("timestamp")), text(value.get("uuid")), parent, facts)
 
 
 def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -95,24 +62,14 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield from _assistant(value)
         case "system":
             yield from _system(value)
-        case "progress":
-            found = text(mapping(value.get("data")).get("type"))
-            if found not in _PROGRESS:
-                yield it.Other(f"line progress/{found}"[: it.HEAD])
-        case "attachment":
-            about = mapping(value.get("attachment"))
-            if about.get("type") == "queued_command":
-                said = content_text(about.get("prompt"))
-                yield it.Note(f"typed while it ran: {said}")
-                yield it.Context(said, len(said), "queued prompt")
-            else:
-                yield it.Other(f"line attachment/{text(about.get('type'))}"[: it.HEAD])
+        case "attachment" if (about := mapping(value.get("attachment"))).get("type") == "queued_command":
+            said = content_text(about.get("prompt"))
+            yield it.Note(f"typed while it ran: {said}")
+            yield it.Context(said, len(said), "queued prompt")
         case "summary":
             yield it.Fact(text(value.get("summary")), 0, "summary")
         case "custom-title" | "ai-title":
             yield it.Fact(next((text(value[k]) for k in _TITLES if value.get(k)), ""), 0, "title")
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -123,7 +80,13 @@ def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
         return
     for block in blocks(content):
         if block.get("type") == "tool_result":
-            yield _result(block, value.get("toolUseResult") if len(results) == 1 else None)
+            result = it.Result.of(block)
+            if len(results) == 1:
+                more = mapping(value.get("toolUseResult"))
+                result.agent, original = text(more.get("agentId")), more.get("originalFile")
+                if isinstance(original, str) and is_memory_file(text(more.get("filePath"))):
+                    result.original = text(original)
+            yield result
         elif said := content_text([block]):
             stopped = said.startswith("[Request interrupted")
             yield it.Interruption(said, len(said)) if stopped else it.Context(said, len(said))
@@ -156,33 +119,6 @@ def _command(said: str) -> str:
     return f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
 
 
-def _result(block: Mapping[str, Any], structured: object) -> it.Result:
-    result, more = it.Result.of(block), mapping(structured)
-    result.agent = text(more.get("agentId"))
-    result.before, result.after = _whole_files(more)
-    return result
-
-
-def _whole_files(more: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return (the file before, the file after) of the structured result of an edit."""
-    original = more.get("originalFile")
-    before = text(original) if isinstance(original, str) else None
-    if more.get("type") in ("create", "update") and isinstance(more.get("content"), str):
-        return before, text(more["content"])
-    if before is None or not isinstance(more.get("filePath"), str):
-        return before, None
-    after = before
-    edits = [mapping(edit) for edit in array(more.get("edits"))]
-    for one in edits or [more]:
-        names = ("oldString", "newString") if "oldString" in one else ("old_string", "new_string")
-        old, new = (text(one.get(name)) for name in names)
-        everywhere = one.get("replaceAll") or one.get("replace_all")
-        if old and old not in after:
-            return before, None
-        after = (after.replace(old, new) if everywhere else after.replace(old, new, 1)) if old else after + new
-    return before, None if more.get("userModified") else after
-
-
 def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
     message = mapping(value.get("message"))
     model = text(message.get("model"))
@@ -190,15 +126,11 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
         yield it.Note(content_text(message.get("content")))
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
-    yield it.Reply(key=key, model=model, usage=usage(mapping(message.get("usage"))))
-    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
-
-
-def usage(told: Mapping[str, Any]) -> Usage | None:
-    """Return tokens of one call, the cached part of the input included; None if all are zero."""
-    read, written = count(told.get("cache_read_input_tokens")), count(told.get("cache_creation_input_tokens"))
-    made = Usage(count(told.get("input_tokens")) + read + written, count(told.get("output_tokens")), read)
-    return made if made.input or made.output else None
+    told = mapping(message.get("usage"))
+    cached, out = count(told.get("cache_read_input_tokens")), count(told.get("output_tokens"))
+    given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
+    yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given or out else None)
+    yield from it.reply_items(message.get("content"), key)
 
 
 def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -214,8 +146,6 @@ def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
     elif kind in _NOTICES:
         said = text(value.get("content")) or text(mapping(value.get("error")).get("message"))
         yield it.Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
-    elif kind not in _QUIET:
-        yield it.Other(f"line system/{kind}"[: it.HEAD])
 
 
 # -- the lines as the tree they are
@@ -228,37 +158,42 @@ _MOST_AGENTS = 2_000
 def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the conversation as it stands, in the order of the file, and its nested agents."""
     entries, again = _once(entries)
-    nested = {path: _once(own)[0] for path, own in nested.items()}
-    only_side = not any(e.facts["type"] in ("user", "assistant") and not e.facts.get("side") for e in entries)
-    tree = Tree([e for e in entries if only_side or not e.facts.get("side")])
-    main = tree.conversation()
-    agents = [] if only_side else _agents(entries, nested)
-    on_path = set(map(id, main))
-    left = [e for e in tree.entries if e.has(it.Prompt) and id(e) not in on_path and e.id not in tree.told]
+    spoken = [e for e in entries if e.facts["type"] in _SPOKEN]
+    only_side = all(e.facts.get("side") for e in spoken)
+    known = (e for e in entries if e.id or e.facts["type"] in _SPOKEN)
+    lines = [e for e in known if only_side or not e.facts.get("side")]
+    above, absent = _parents(lines)
+    out = _taken_back(lines, above)
+    main, told, roots, begun = list[it.Entry](), set[str](), list[int](), set[int]()
+    for n, entry in enumerate(lines):
+        up = above[n]
+        roots.append(n if up is None or up >= n else roots[up])
+        if n not in out and not (entry.id and entry.id in told):  # a compaction writes what it kept again
+            told.add(entry.id)
+            main.append(entry)
+            begun |= {roots[n]} if entry.has(it.Prompt, it.Reply) else set()
     counts = {
-        OTHER_BRANCHES: len({e.id or str(e.line) for e in left}),
+        OTHER_BRANCHES: len({lines[n].id for n in out if lines[n].has(it.Prompt)} - told),
         "commands": sum(e.has(it.Command) for e in main),
         "queued prompts": sum(isinstance(i, it.Context) and i.source == "queued prompt" for e in main for i in e.items),
-        "subagents": len(agents),
     }
-    many = f"{tree.absent} line{'s' if tree.absent > 1 else ''} of it"
-    absent = f"the parent of {many} is not in the file: read as if it were the line before"
-    notices = [absent] if tree.absent else []
+    notices = []
+    if absent:
+        many = f"{absent} line{'s' if absent > 1 else ''} of it"
+        notices.append(f"the parent of {many} is not in the file: read as if it were the line before")
     if again:
-        lines = f"{again} lines are" if again > 1 else "1 line is"
-        notices.append(f"{lines} in the file again: each is read once, where it was first")
-    if tree.cleared:
-        times = "once" if tree.cleared == 1 else f"{tree.cleared} times"
+        many = f"{again} lines are" if again > 1 else "1 line is"
+        notices.append(f"{many} in the file again: each is read once, where it was first")
+    if len(begun) > 1 and any(up is not None for up in above):
+        times = "once" if len(begun) == 2 else f"{len(begun) - 1} times"
         notices.append(f"the context was cleared {times}: what was said before is shown, and was not sent any more")
-    if tree.flat:
-        notices.append("no line of it names its parent: read in the order of the file")
-    return it.Arrangement(main, agents, {name: n for name, n in counts.items() if n}, notices)
+    return it.Arrangement(main, [] if only_side else _agents(entries, nested), counts, notices)
 
 
 def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     """Return the lines, one that is in the file again at its first place, in its last words; and how many those are.
 
-    What a compaction keeps is written again, too, but below another line: that stays, and the tree sees to it.
+    What a compaction keeps is written again, too, but below another line: that stays.
     """
     first: dict[str, int] = {}
     moved: set[str] = set()
@@ -280,198 +215,96 @@ def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     return out, again
 
 
-class Tree:
-    """The lines that have a place in the conversation, by their parents."""
+def _parents(lines: list[it.Entry]) -> tuple[list[int | None], int]:
+    """Return the line above each, and of how many it is not in the file: they follow the line before.
 
-    def __init__(self, entries: list[it.Entry]) -> None:
-        self.entries = entries
-        self.absent = 0
-        """Lines whose parent is not in the file."""
-        self.cleared = 0
-        """How often the conversation went on from nothing, in the same file."""
-        self.flat = len(entries) > 1 and not any(e.parent for e in entries)
-        """Whether no line names its parent."""
-        self.told: set[str] = set()
-        """Ids of what is in the conversation."""
-        self._at: dict[str, list[int]] = defaultdict(list)
-        self._replies: dict[str, list[int]] = defaultdict(list)
-        self._results: dict[str, list[int]] = defaultdict(list)
-        self._boundaries: list[int] = []
-        for n, entry in enumerate(entries):
-            if entry.id:
-                self._at[entry.id].append(n)
-            for item in entry.items:
-                if isinstance(item, it.Reply):
-                    self._replies[item.key].append(n)
-                elif isinstance(item, it.Result):
-                    self._results[item.id].append(n)
-                elif isinstance(item, it.Compaction) and not item.cleared:
-                    self._boundaries.append(n)
-        self._parent = [self._parent_of(n) for n in range(len(entries))]
-        self._children: dict[int, list[int]] = defaultdict(list)
-        for n, parent in enumerate(self._parent):
-            if parent is not None:
-                self._children[parent].append(n)
+    Above a compaction is the last line before it; an early version wrote only its summary.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for n, entry in enumerate(lines):
+        places[entry.id].append(n)
+    above, absent = list[int | None](), 0
+    for n, entry in enumerate(lines):
+        name = entry.parent or entry.facts.get("logical")
+        named = [m for m in places.get(name, ()) if m != n] if name else []
+        up = max((m for m in named if m < n), default=min(named, default=None))
+        if up is None and n and (entry.parent or entry.has(it.Summary) or _is_boundary(entry)):
+            up, absent = n - 1, absent + bool(entry.parent)
+        above.append(up)
+    return above, absent
 
-    def conversation(self) -> list[it.Entry]:
-        """Return all on the way from the last message to the root, and what belongs to it though it is no ancestor."""
-        path = self._path()
-        self._add_compactions(path)
-        self._add_branches(path)
-        self._add_replies(path)
-        out = []
-        for n in sorted(path):
-            entry = self.entries[n]
-            if entry.id and entry.id in self.told:
-                continue  # a compaction kept it word for word: it is there twice
-            self.told.add(entry.id)
-            out.append(entry)
-        return out
 
-    def _parent_of(self, n: int) -> int | None:
-        """Return the line above: of a boundary, the last one before the compaction; the line before if that is not here."""
-        entry = self.entries[n]
-        if self.flat:
-            return n - 1 if n else None
-        if entry.parent:
-            named = self._find(entry.parent, n)
-            if named is None and (before := self._before(n)) is not None:
-                self.absent += 1
-                return before
-            return named
-        if _is_boundary(entry):
-            named = self._find(str(entry.facts.get("logical", "")), n)
-            return self._before(n) if named is None else named
-        return self._before(n) if entry.has(it.Summary) else None  # an early version wrote no boundary before it
+def _taken_back(lines: list[it.Entry], above: list[int | None]) -> set[int]:
+    """Return the lines that are not in the conversation: of branches beside the newest one, if a prompt makes the difference.
 
-    def _find(self, id_: str, below: int) -> int | None:
-        """Return the last line of this id above another one, or else the first."""
-        found = self._at.get(id_)
-        if not found:
-            return None
-        above = [n for n in found if n < below]
-        return above[-1] if above else next((n for n in found if n != below), None)
+    Parallel calls, hooks and notices make branches, too, which all count.
+    """
+    below: dict[int, list[int]] = defaultdict(list)
+    for n, up in enumerate(above):
+        if up is not None:
+            below[up].append(n)
+    newest: dict[int, int] = {}
+    for last in reversed(range(len(lines))):
+        n = last
+        while lines[last].facts["type"] in _SPOKEN and (up := above[n]) is not None and up not in newest:
+            newest[up] = n
+            n = up
+    out: set[int] = set()
+    for up, child in newest.items():
+        others = [n for n in below[up] if n != child]
+        asks = bool(others) and _asks(lines, below, child)
+        for other in others:
+            branch, open_ = set[int](), [other]
+            while open_:
+                if (n := open_.pop()) not in branch:
+                    branch.add(n)
+                    open_ += below[n]
+            if asks or any(lines[n].has(it.Prompt) or _is_boundary(lines[n]) for n in branch):
+                out |= branch
+    for n in [n for n in out if lines[n].facts.get("keeps")]:  # its kept messages hang above it
+        out -= {n, *(m for m in below[n] if lines[m].has(it.Summary))}
+    if out:  # other blocks of replies that are in the conversation belong to it, and the results of their calls
+        kept = [item for n, entry in enumerate(lines) if n not in out for item in entry.items]
+        keys = {item.key for item in kept if isinstance(item, it.Reply)}
+        blocks = {n for n in out if any(isinstance(i, it.Reply) and i.key in keys for i in lines[n].items)}
+        kept += (item for n in blocks for item in lines[n].items)
+        calls = {item.id for item in kept if isinstance(item, it.Tool)}
+        out -= {n for n in out if any(isinstance(i, it.Result) and i.id in calls for i in lines[n].items)} | blocks
+    return out
 
-    def _before(self, n: int) -> int | None:
-        return next((m for m in range(n - 1, -1, -1) if self.entries[m].id), None)
 
-    def _path(self) -> set[int]:
-        """Return the way from the last message to its root; if that began anew, also the way from the last one before it."""
-        spoken = [n for n, e in enumerate(self.entries) if e.facts["type"] in ("user", "assistant")]
-        path: set[int] = set()
-        while spoken:
-            at: int | None = spoken[-1]
-            root, later, said = spoken[-1], bool(path), False
-            while at is not None and at not in path:
-                path.add(at)
-                said = said or self.entries[at].has(it.Prompt, it.Reply)
-                root, at = min(root, at), self._parent[at]
-            self.cleared += later and said
-            if at is not None:  # its links go round
-                break
-            while spoken and spoken[-1] >= root:
-                spoken.pop()
-        return path
-
-    def _add_compactions(self, path: set[int]) -> None:
-        """Add compactions whose kept messages hang above them, so that the way from below passes them by."""
-        last = max(path, default=-1)
-        for n in self._boundaries:
-            if n in path or self._parent[n] not in path:
-                continue
-            if n < last and not self.entries[n].facts.get("keeps"):
-                continue  # it was taken back
-            path.add(n)
-            path.update(m for m in self._children[n] if self.entries[m].has(it.Summary))
-
-    def _add_branches(self, path: set[int]) -> None:
-        """Add branches without a prompt: parallel calls, hooks and notices, but nothing that was taken back."""
-        for n in list(path):
-            hanging = [m for m in self._children[n] if m not in path]
-            if hanging and not any(self._asks(m) for m in self._children[n] if m in path):
-                for branch in hanging:
-                    below = self._below(branch)
-                    if not any(self.entries[m].has(it.Prompt) or _is_boundary(self.entries[m]) for m in below):
-                        path.update(below)
-
-    def _asks(self, n: int) -> bool:
-        """Return whether what goes on here is a prompt, behind notices and the like."""
-        seen = 0
-        while seen < 50:
-            entry = self.entries[n]
-            if entry.has(it.Prompt):
-                return True
-            if entry.facts["type"] in ("user", "assistant") or len(self._children[n]) != 1:
-                return False
-            n, seen = self._children[n][0], seen + 1
-        return False
-
-    def _below(self, n: int) -> set[int]:
-        found, open_ = set[int](), [n]
-        while open_:
-            at = open_.pop()
-            if at not in found:
-                found.add(at)
-                open_ += self._children[at]
-        return found
-
-    def _add_replies(self, path: set[int]) -> None:
-        """Add the other blocks of replies that are on the path, and the results of their calls."""
-        for key in {item.key for n in path for item in self.entries[n].items if isinstance(item, it.Reply)}:
-            path.update(self._replies[key])
-        for call in {item.id for n in path for item in self.entries[n].items if isinstance(item, it.Tool)}:
-            path.update(self._results[call])
+def _asks(lines: list[it.Entry], below: Mapping[int, list[int]], n: int) -> bool:
+    """Return whether a branch begins with a prompt, behind notices and the like."""
+    for _ in range(50):
+        if lines[n].has(it.Prompt):
+            return True
+        if lines[n].facts["type"] in _SPOKEN or len(below.get(n, ())) != 1:
+            return False
+        n = below[n][0]
+    return False
 
 
 def _is_boundary(entry: it.Entry) -> bool:
     return any(isinstance(item, it.Compaction) and not item.cleared for item in entry.items)
 
 
-def _agents(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> list[it.Agent]:
-    """Return nested agents: of files of their own, of side chains, or, if there is neither, of progress lines."""
-    found: dict[str, it.Agent] = {}
-    for path, own in nested.items():
-        id_ = path.stem.removeprefix("agent-")
-        about = _meta(path)
-        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), own)
-    for id_, chain in _chains(entries).items():
-        if id_ not in found:
-            found[id_] = it.Agent(id_, entries=chain)
-    for entry in entries:
-        mirror = entry.facts.get("mirror")
-        if mirror is None:
-            continue
-        id_ = mirror.facts["agent"]
-        agent = found.setdefault(id_, it.Agent(id_, call=mirror.facts["call"], entries=[]))
-        agent.call = agent.call or mirror.facts["call"]
-        if all(e.facts.get("inner") for e in agent.entries):
-            agent.entries.append(mirror)
-    agents = list(found.values())
-    link(agents, [*entries, *(e for agent in agents for e in agent.entries)])
-    return agents
-
-
-def _chains(entries: Iterable[it.Entry]) -> dict[str, list[it.Entry]]:
-    """Return side chains in the session's own file: by agent, or else by the chain's first line."""
+def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) -> list[it.Agent]:
+    """Return nested agents: of files of their own, and of side chains, by agent or else by the chain's first line."""
     roots: dict[str, str] = {}
-    found: dict[str, list[it.Entry]] = defaultdict(list)
+    found: dict[str, it.Agent] = {}
     for entry in entries:
         if entry.facts.get("side"):
             root = entry.facts.get("agent") or roots.get(entry.parent or "") or entry.id
             roots[entry.id] = root
-            found[root].append(entry)
-    return found
-
-
-def _meta(path: Path) -> dict[str, object]:
-    """Return what the file beside an agent's own says of it."""
-    meta = path.with_name(f"{path.stem}.meta.json")
-    if not meta.is_file() or meta.is_symlink() or meta.stat().st_size > _META:
-        return {}
-    with open_file(meta) as file:
-        about = object_of(file.read().strip()) or {}
-    names = {"agentType": ("agentType", "agent_type", "type"), "toolUseId": ("toolUseId", "toolUseID", "tool_use_id")}
-    return {name: next((about[k] for k in keys if about.get(k)), "") for name, keys in names.items()}
+            found.setdefault(root, it.Agent(root)).entries.append(entry)
+    for path, own in nested.items():
+        id_, about = path.stem.removeprefix("agent-"), dict[str, object]()
+        meta = path.with_name(f"{path.stem}.meta.json")
+        if meta.is_file() and not meta.is_symlink() and meta.stat().st_size <= _META:
+            with open_file(meta) as file:
+                about = object_of(file.read().strip()) or {}
+        found[id_] = it.Agent(id_, text(about.get("agentType")), text(about.get("toolUseId")), _once(own)[0])
+    return list(found.values())
 
 
 def companions(path: Path) -> Iterator[Path]:
@@ -487,7 +320,7 @@ def companions(path: Path) -> Iterator[Path]:
             if mixed:
                 with open_file(file) as opened:
                     first = next(json_lines(opened, BadLines()), None)
-                if first is None or text(first[2].get("sessionId")) != path.stem:
+                if first is None or text(first[1].get("sessionId")) != path.stem:
                     continue
             found += 1
             yield file

@@ -7,29 +7,12 @@ from typing import Any
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import object_of
-from deepnb.wings.open.json_values import array, blocks, content_text, count, iso, mapping, text
+from deepnb.wings.open.json_values import array, content_text, count, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
-_STATE = (
-    *("world_state", "inter_agent_communication", "token_usage_record", "retained_context"),
-    *("security_risk_score", "realtime_item"),
-)
-_BARE = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
-_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
-_OUTPUTS = frozenset(
-    ("function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output")
-)
 _COMPACTED = frozenset(("compaction", "context_compaction", "compaction_summary"))
-_TOLD_TWICE = (
-    *("agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"),
-    *("task_complete", "turn_complete", "entered_review_mode", "exited_review_mode", "patch_apply_begin"),
-    *("patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end"),
-    *("sub_agent_activity", "collab_agent_spawn_end", "exec_command_begin", "exec_command_end", "turn_diff"),
-    *("item_started", "item_completed", "plan_update", "thread_name_updated"),
-)
-"""Events of the screen that other lines tell as well."""
 _INJECTED = (
     "<environment_context>", "<user_instructions>", "<permissions", "<turn_aborted>", "<skill", "# AGENTS.md",
     "<user_shell_command>", "<collaboration_mode>", "<subagent_notification>", "<INSTRUCTIONS>",
@@ -41,43 +24,37 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
     if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
         return True
     first = objects[0] if objects else {}
-    bare = any(text(value.get("type")) in _BARE - {"message"} or "record_type" in value for value in objects)
-    messages = [value.get("content") for value in objects if value.get("type") == "message"]
-    kinds = {text(block.get("type")) for content in messages for block in blocks(content)}
-    known = bare or bool(kinds & {"input_text", "output_text"}) or "instructions" in first
+    known = "instructions" in first or any(_is_bare(value) for value in objects)
     return "type" not in first and "id" in first and "timestamp" in first and known
+
+
+def _is_bare(value: Mapping[str, Any]) -> bool:
+    """Return whether a line is an item that later versions have as a payload."""
+    kind = text(value.get("type"))
+    return kind in ("message", "reasoning") or kind.endswith(("_call", "_output")) or "record_type" in value
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
     if "payload" not in value:
-        bare = kind in _BARE | _CALLS | _OUTPUTS or "record_type" in value
-        kind, payload = ("response_item" if bare else "session_meta" if "id" in value and not kind else kind), value
+        kind, payload = "response_item" if _is_bare(value) else kind or "session_meta", value
     facts: dict[str, Any] = {"type": kind}
     inner = text(payload.get("type"))
     if kind == "turn_context":
         facts["model"] = text(payload.get("model"))
     elif kind == "session_meta" and (payload.get("forked_from_id") or "subagent" in mapping(payload.get("source"))):
         facts["copied"] = True
-    elif kind == "event_msg":
-        facts |= _event_facts(inner, payload)
+    elif kind == "event_msg" and inner == "thread_rolled_back":
+        facts["rollback"] = count(payload.get("num_turns"))
+    elif kind == "event_msg" and inner == "token_count":
+        info = mapping(payload.get("info"))
+        total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
+        state = tuple(count((total or last).get(name)) for name in _FIGURES)
+        facts |= {"tokens": state if total or last else None, "sum": count(last.get("total_tokens"))}
     elif kind == "response_item" and payload.get("role") == "user":
         facts["user"] = True
     items = list(_items(kind, inner, payload, value))
     return it.Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
-
-
-def _event_facts(kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    if kind == "thread_rolled_back":
-        return {"rollback": count(payload.get("num_turns"))}
-    if kind == "context_compacted":
-        return {"echo": True}
-    if kind != "token_count":
-        return {}
-    info = mapping(payload.get("info"))
-    total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
-    state = tuple(count(one.get(k)) for one in (total, last if not total else {}) for k in _FIGURES)
-    return {"tokens": state, "sum": count(last.get("total_tokens"))} if total or last else {"tokens": None}
 
 
 def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -96,8 +73,6 @@ def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str
             encrypted = any(mapping(i).get("encrypted_content") for i in array(payload.get("replacement_history")))
             summary = summary or (HIDDEN if encrypted else "")
             yield it.Compaction(summary, 0 if summary == HIDDEN else len(summary))
-        case _ if kind not in _STATE and kind not in ("turn_context", "response_item"):
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -114,29 +89,17 @@ def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
         thought = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in told)))
         yield it.Reply()
         yield it.Thought(thought or HIDDEN, 0)
-    elif kind in _CALLS:
+    elif kind.endswith("_call"):
+        name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
+        given = {"input": text(item.get("input"))} if kind == "custom_tool_call" else item.get("arguments")
         yield it.Reply()
-        yield _call(kind, item)
+        yield it.Tool.of(text(item.get("call_id")) or text(item.get("id")), name, given or item.get("action"))
         if kind == "web_search_call":
             yield it.Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
-    elif kind in _OUTPUTS:
+    elif kind.endswith("_output"):
         yield _output(item)
     elif kind in _COMPACTED:
         yield it.Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
-    elif kind != "ghost_snapshot":
-        yield it.Other(f"block {kind or '(no type)'}"[: it.HEAD])
-
-
-def _call(kind: str, item: Mapping[str, Any]) -> it.Tool:
-    name = text(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
-    args: Mapping[str, Any]
-    if isinstance(given := item.get("arguments"), str):
-        args = object_of(given.encode(errors="replace")) or {"arguments": text(given)}
-    elif kind == "custom_tool_call":
-        args = {"input": text(item.get("input"))}
-    else:
-        args = mapping(item.get("arguments")) or mapping(item.get("action"))
-    return it.Tool.of(text(item.get("call_id")) or text(item.get("id")), name, args)
 
 
 def _output(item: Mapping[str, Any]) -> it.Result:
@@ -176,8 +139,6 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
             yield it.Compaction()
         case "error" | "stream_error" | "warning":
             yield it.Note(text(payload.get("message")))
-        case _ if kind not in _TOLD_TWICE and kind != "thread_rolled_back":
-            yield it.Other(f"line event_msg/{kind}"[: it.HEAD])
 
 
 def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
@@ -188,8 +149,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
     notices = []
     if any(e.facts.get("copied") for e in entries) or sum(e.facts["type"] == "session_meta" for e in entries) > 1:
         notices.append("it begins with a copy of another session's lines: their turns and tokens are counted here, too")
-    counts = {OTHER_BRANCHES: rollout.undone} if rollout.undone else {}
-    return it.Arrangement(rollout.main, counts=counts, notices=notices)
+    return it.Arrangement(rollout.main, counts={OTHER_BRANCHES: rollout.undone}, notices=notices)
 
 
 class _Rollout:
@@ -210,51 +170,44 @@ class _Rollout:
         """The last thing of the thread, where that is a compaction."""
 
     def add(self, entry: it.Entry) -> None:
-        """Take the next line."""
         self._model = entry.facts.get("model") or self._model
         if "tokens" in entry.facts:
             self._tokens(entry)
-        elif entry.facts.get("rollback"):
-            self._roll_back(entry.facts["rollback"])
-        elif entry.has(it.Compaction):
-            self._compact(entry)
-        elif entry.facts.get("user"):
-            self._user(entry)
+        elif turns := entry.facts.get("rollback"):
+            starts = [n for n, one in enumerate(self.main) if one.has(it.Prompt)][-turns:]
+            self.undone += len(starts)
+            del self.main[starts[0] if starts else len(self.main) :]
+            self._open, self._compaction = False, None
+        elif entry.has(it.Compaction):  # up to three lines tell of one
+            known = self._compaction
+            if known is None:
+                _compaction(entry).before = self._last.input if self._last else 0
+                self._open, self._compaction = False, entry
+                self.main.append(entry)
+            elif entry.facts["type"] == "compacted" != known.facts["type"]:
+                _compaction(entry).before = _compaction(known).before
+                self.main[self.main.index(known)] = self._compaction = entry
         elif entry.items:
             self._item(entry)
 
-    def _user(self, entry: it.Entry) -> None:
-        """Take what the model got as the user's: prompts are told by events, if a file has them."""
-        said = entry.items[0] if entry.items else it.Context()
-        injected = said.text.lstrip().startswith(_INJECTED)
-        if self._typed and not injected:
-            return
-        if not injected and said.text:
-            entry.items = [it.Prompt(said.text, said.size)]
-            self._end()
-        self.main.append(entry)
-
     def _item(self, entry: it.Entry) -> None:
+        said = entry.items[0]
+        if entry.facts.get("user") and not said.text.lstrip().startswith(_INJECTED):
+            if self._typed:  # events tell prompts, if a file has them
+                return
+            entry.items = [it.Prompt(said.text, said.size)] if said.text else entry.items
         if entry.has(it.Prompt, it.Interruption):
-            self._end()
+            self._open, self._compaction = False, None
         for item in entry.items:
             if isinstance(item, it.Reply):
-                self._begin()
+                self._calls += not self._open
+                self._open, self._compaction = True, None
                 item.key, item.model = f"call-{self._calls}", self._model
             elif isinstance(item, it.Text | it.Thought | it.Tool):
                 item.key = f"call-{self._calls}"
             elif isinstance(item, it.Result) and not self._counted:
                 self._open = False
         self.main.append(entry)
-
-    def _begin(self) -> None:
-        self._compaction = None
-        if not self._open:
-            self._calls += 1
-            self._open = True
-
-    def _end(self) -> None:
-        self._open, self._compaction = False, None
 
     def _tokens(self, entry: it.Entry) -> None:
         """Take the tokens of a call, told after it; often again, unchanged."""
@@ -271,26 +224,6 @@ class _Rollout:
             reply.summary = self._compaction is not None
         reply.key, reply.model, self._open, self._last = f"call-{self._calls}", self._model, False, reply.usage
         self.main.append(entry)
-
-    def _compact(self, entry: it.Entry) -> None:
-        """Take a compaction; up to three lines tell of one."""
-        known = self._compaction
-        if known is not None:
-            if entry.facts["type"] == "compacted" and known.facts["type"] != "compacted":
-                _compaction(entry).before = _compaction(known).before
-                self.main[self.main.index(known)] = self._compaction = entry
-            return
-        _compaction(entry).before = self._last.input if self._last else 0
-        self._open, self._compaction = False, entry
-        self.main.append(entry)
-
-    def _roll_back(self, turns: int) -> None:
-        starts = [n for n, entry in enumerate(self.main) if entry.has(it.Prompt)]
-        if starts:
-            turns = min(turns, len(starts))
-            self.undone += turns
-            del self.main[starts[-turns] :]
-        self._end()
 
 
 def _compaction(entry: it.Entry) -> it.Compaction:

@@ -1,13 +1,11 @@
-"""Items of one turn -> its content: events in the order in which they are shown, messages, and edits of memory files.
-
-The index is made of the same: content of items that hold only the first words, from which the figures are taken.
-"""
+"""Items of a turn -> its content: events in the order in which they are shown, messages, and edits of memory files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from deepnb.values import turn as values
 from deepnb.values.budget import NOT_RECORDED, Budget, Rule
@@ -18,6 +16,10 @@ from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import changes, is_memory_file
 from deepnb.wings.open.values import FileContent, FileEdit
 
+Told = list[tuple[it.Entry, list[it.Item]]]
+"""Entries, each with those of its items that are meant."""
+Tools = dict[str, tuple[it.Tool, str]]
+"""Id -> the call of it that came last, and when."""
 INTERRUPTED = "stopped by the user"
 _CHARS = 4
 """Characters of a token, where a part of a request is estimated."""
@@ -35,9 +37,6 @@ class Visible:
     def compact(self) -> None:
         """Messages so far are no longer sent; a system prompt is."""
         self.parts, self.messages = Counter(system=self.parts["system"]), 0
-
-    def copy(self) -> Visible:
-        return Visible(self.parts.copy(), self.messages)
 
     def budget(self, usage: values.Usage | None, window: int | None) -> Budget:
         """A request of so many tokens by part: the parts that are seen are estimated, the rest was not recorded."""
@@ -63,61 +62,62 @@ class _Reply:
     summary: bool = False
 
 
-@dataclass
 class Builder:
-    """Makes the content of one turn."""
+    """Makes the content of the turns of a session, one after another."""
 
-    _number: int
-    _agents: Mapping[str, it.Agent]
-    """Nested ones, by the tool call that started them."""
-    _visible: Visible
-    """It grows with the turn."""
-    _window: int | None
-    _elsewhere: Collection[str]
-    """Replies that other turns count, and calls whose results they have."""
-    _calls: int = 0
-    _events: list[values.Event] = field(default_factory=list)
-    _messages: list[Message] = field(default_factory=list)
-    _edits: list[FileEdit] = field(default_factory=list)
-    _interrupted: str | None = None
+    def __init__(self, main: Sequence[it.Entry], agents: Mapping[str, it.Agent], window: int | None) -> None:
+        """`agents` are the nested ones, by the tool call that started them."""
+        self._agents = agents
+        self._window = window
+        self._visible = Visible()
+        self._known: set[str] = set()
+        """Keys of the replies that were told: a prompt may be typed into one."""
+        self._tools: Tools = {}
+        self._results = _results(entry.items for entry in main)
 
-    def build(self, entries: Iterable[tuple[it.Entry, list[it.Item]]]) -> FileContent:
-        """Return the content of a turn that these entries tell, given with their items."""
-        told = _distinct(list(entries))
-        self._run(told, ())
+    def build(self, number: int, told: Told) -> FileContent:
+        """Return the content of the next turn, which these entries tell."""
+        self._number, self._calls = number, 0
+        self._events: list[values.Event] = []
+        self._messages: list[Message] = []
+        self._edits: list[FileEdit] = []
+        self._interrupted: str | None = None
+        self._run(told, (), self._tools, self._results)
         prompt = next((i.text for _, items in told for i in items if isinstance(i, it.Prompt | it.Command)), "")
         answer = next((m.text for m in reversed(self._messages) if m.role == "assistant" and m.text), "")
         times = [entry.at for entry, _ in told if entry.at] or [""]
         seconds, edits = seconds_between(times[0], times[-1]), tuple(self._edits)
         events, messages = tuple(self._events), tuple(self._messages)
-        return FileContent(self._number, prompt, answer, events, messages, edits, seconds, self._interrupted)
+        return FileContent(number, prompt, answer, events, messages, edits, seconds, self._interrupted)
 
-    def _run(self, told: list[tuple[it.Entry, list[it.Item]]], path: values.Path, agent: str = "") -> None:
+    def _run(self, told: Told, path: values.Path, tools: Tools, results: Collection[str], agent: str = "") -> None:
+        """Tell entries of one agent; `tools` are its calls so far, `results` the calls of which a result is told somewhere."""
         replies = _replies(told)
-        tools = {tool.id: (tool, reply.at) for reply in replies.values() for tool in reply.tools}
+        started: dict[str, str] = {}
         answered: set[str] = set()
-        started: set[str] = set()
         for entry, items in told:
             for item in items:
-                key = getattr(item, "key", None)
-                if isinstance(item, it.Reply | it.Text | it.Thought | it.Tool) and key is not None:
-                    reply = replies[key]
+                if isinstance(item, it.Reply | it.Text | it.Thought | it.Tool):
+                    reply = replies[item.key]
                     if not reply.told:
                         reply.told = True
-                        self._reply(key, reply, path, agent)
-                        started.update(tool.id for tool in reply.tools)
+                        self._reply(item.key, reply, path, agent)
+                        for tool in reply.tools:  # some models use an id again
+                            tools[tool.id], started[tool.id] = (tool, reply.at), tool.name
+                            answered.discard(tool.id)
                 elif isinstance(item, it.Result) and item.id not in answered:
                     answered.add(item.id)
                     self._result(item, tools.get(item.id), entry, path)
                 else:
                     self._other(item, entry, path)
-        for id_ in tools:
-            if id_ in started and id_ not in answered and id_ not in self._elsewhere:
+        for id_, name in started.items():
+            if id_ not in results:
                 self._nested(id_, path)
-                self._events.append(values.ToolEnded(id_, tools[id_][0].name, "interrupted", "cut", 0.0, path))
+                self._events.append(values.ToolEnded(id_, name, "interrupted", "cut", 0.0, path))
 
     def _reply(self, key: str, reply: _Reply, path: values.Path, agent: str) -> None:
-        again = key in self._elsewhere and not path
+        again = key in self._known and not path
+        self._known |= set() if path else {key}
         self._calls += not again
         seen = Visible() if path else self._visible
         call = values.Call(
@@ -143,57 +143,53 @@ class Builder:
         name = asked[0].name if asked else item.name
         self._nested(item.id, path)
         took = seconds_between(asked[1], entry.at) if asked else 0.0
-        status = "error" if item.error else "ok"
-        self._events.append(values.ToolEnded(item.id, name, item.text, "error" if item.error else "ok", took, path))
+        status: Literal["ok", "error"] = "error" if item.error else "ok"
+        self._events.append(values.ToolEnded(item.id, name, item.text, status, took, path))
         if not path:
-            about = {"name": name or None, "tool_call_id": item.id, "status": status}
-            self._say(Message(f"result-{item.id}", "tool", item.text, **about), "tool results", item.size)  # type: ignore[arg-type]
-        if asked and asked[0].memory and not item.error:
-            self._edits += _edits(asked[0], item, self._number)
+            said = Message(f"result-{item.id}", "tool", item.text, (), name or None, item.id, status)
+            self._say(said, "tool results", item.size)
+        if asked and not item.error:
+            tool = asked[0]
+            edits = [one for one in changes(tool.name, tool.args) if is_memory_file(one[0])]
+            before = item.original if len(edits) == 1 else None
+            self._edits += (FileEdit(file, tool.id, self._number, before, text, hunks) for file, text, hunks in edits)
 
     def _nested(self, call: str, path: values.Path) -> None:
         agent = self._agents.get(call)
         if agent is not None and len(path) < _DEPTH and call not in path:
-            self._run([(entry, entry.items) for entry in agent.entries], (*path, call), agent.name)
+            told = [(entry, entry.items) for entry in agent.entries]
+            self._run(told, (*path, call), {}, _results(items for _, items in told), agent.name)
 
     def _other(self, item: it.Item, entry: it.Entry, path: values.Path) -> None:
         match item:
             case it.Prompt() | it.Context() if not path:
                 source = item.source if isinstance(item, it.Context) else None
-                self._say(Message(_id(entry), "user", item.text, source=source), "user", item.size)
+                self._say(Message(entry.name, "user", item.text, source=source), "user", item.size)
             case it.Command() | it.Note() if item.text:
                 self._events.append(values.Notice(item.text, path))
             case it.Interruption():
                 self._interrupted = item.text or INTERRUPTED
+            case it.Compaction(cleared=True):
+                self._events.append(values.Notice(item.text, path))
             case it.Compaction():
-                self._compacted(item, entry, path)
-            case it.Summary():
-                self._summary(item, entry, path)
+                offload = Offload(None, item.text, 0, entry.at, item.cause, item.before, item.after, foreign=True)
+                self._events.append(values.Compacted(offload, path))
+                if not path:
+                    self._visible.compact()
+                    if item.text:
+                        self._sum_up(item, entry)
+            case it.Summary():  # of the compaction before it, if that has none; else it tells of one itself
+                told = [n for n, e in enumerate(self._events) if isinstance(e, values.Compacted) and e.path == path]
+                known = self._events[told[-1]] if told else None
+                if isinstance(known, values.Compacted) and not known.offload.summary:
+                    self._events[told[-1]] = values.Compacted(replace(known.offload, summary=item.text), path)
+                elif not path and (self._messages or self._number > 1):  # else the session goes on from another file's
+                    self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
+                    self._visible.compact()
+                if not path:
+                    self._sum_up(item, entry)
             case it.Fact(name="system_prompt") if not path:
                 self._visible.parts["system"] = item.size
-
-    def _compacted(self, item: it.Compaction, entry: it.Entry, path: values.Path) -> None:
-        offload = Offload(None, item.text, 0, entry.at, item.cause, item.before, item.after, foreign=True)
-        if item.cleared:
-            self._events.append(values.Notice(item.text or "old results of tools were cleared from the context", path))
-            return
-        self._events.append(values.Compacted(offload, path))
-        if not path:
-            self._visible.compact()
-            if item.text:
-                self._sum_up(item, entry)
-
-    def _summary(self, item: it.Summary, entry: it.Entry, path: values.Path) -> None:
-        """Add the summary to a compaction that has none yet; without one it tells of the compaction itself."""
-        told = [n for n, e in enumerate(self._events) if isinstance(e, values.Compacted) and e.path == path]
-        known = self._events[told[-1]] if told else None
-        if isinstance(known, values.Compacted) and not known.offload.summary:
-            self._events[told[-1]] = values.Compacted(replace(known.offload, summary=item.text), path)
-        elif not path and (self._messages or self._number > 1):  # else the session goes on from one in another file
-            self._events.append(values.Compacted(Offload(None, item.text, 0, entry.at, foreign=True), path))
-            self._visible.compact()
-        if not path:
-            self._sum_up(item, entry)
 
     def _say(self, message: Message, part: str, size: int) -> None:
         self._messages.append(message)
@@ -201,75 +197,35 @@ class Builder:
         self._visible.parts[part] += size
 
     def _sum_up(self, item: it.Item, entry: it.Entry) -> None:
-        self._say(Message(_id(entry), "user", item.text, source=SUMMARY), "summary", item.size)
+        self._say(Message(entry.name, "user", item.text, source=SUMMARY), "summary", item.size)
 
 
-def _id(entry: it.Entry) -> str:
-    return entry.id or f"line-{entry.line}"
+def _results(told: Iterable[Iterable[it.Item]]) -> frozenset[str]:
+    return frozenset(item.id for items in told for item in items if isinstance(item, it.Result))
 
 
-def _distinct(told: list[tuple[it.Entry, list[it.Item]]]) -> list[tuple[it.Entry, list[it.Item]]]:
-    """Return the entries; if an id comes again after its result, the later call and its result are numbered."""
-    keys: dict[str, str] = {}
-    answered: dict[str, int] = {}
-    """Id -> how many calls of it were answered before the one that is open."""
-    made: list[tuple[it.Entry, list[it.Item]]] = []
-    done: set[str] = set()
-    for entry, items in told:
-        new = list(items)
-        for n, item in enumerate(items):
-            if isinstance(item, it.Tool) and item.id:
-                if item.id in done and keys[item.id] != item.key:
-                    answered[item.id] = answered.get(item.id, 0) + 1
-                    done.discard(item.id)
-                keys[item.id] = item.key
-            elif isinstance(item, it.Result) and item.id in keys:
-                done.add(item.id)
-            if isinstance(item, it.Tool | it.Result) and item.id in answered:
-                new[n] = replace(item, id=f"{item.id}-{answered[item.id] + 1}")
-        made.append((entry, new))
-    return made if answered else told
-
-
-def _replies(told: Iterable[tuple[it.Entry, list[it.Item]]]) -> dict[str, _Reply]:
+def _replies(told: Told) -> dict[str, _Reply]:
     """Return key -> reply. Usage that is told several times counts once, with the most output: earlier lines hold a stub."""
     replies: dict[str, _Reply] = {}
-    tools: set[str] = set()
     for entry, items in told:
         for item in items:
             if not isinstance(item, it.Reply | it.Text | it.Thought | it.Tool):
                 continue
             reply = replies.setdefault(item.key, _Reply(entry.at))
-            if isinstance(item, it.Reply):
+            if isinstance(item, it.Tool):
+                reply.tools += [item] if all(tool.id != item.id for tool in reply.tools) else []
+            elif not isinstance(item, it.Reply):
+                reply.said.append(item)
+            else:
                 reply.model = item.model or reply.model
                 reply.summary |= item.summary
-                reply.usage = larger(reply.usage, item.usage)
-            elif isinstance(item, it.Tool):
-                if item.id not in tools:
-                    tools.add(item.id)
-                    reply.tools.append(item)
-            else:
-                reply.said.append(item)
+                if (one := reply.usage) and (two := item.usage):
+                    given, out = max(one.input, two.input), max(one.output, two.output)
+                    cost = one.cost if two.cost is None else two.cost
+                    reply.usage = values.Usage(given, out, max(one.cached or 0, two.cached or 0), cost)
+                else:
+                    reply.usage = one or item.usage
     return replies
-
-
-def larger(one: values.Usage | None, other: values.Usage | None) -> values.Usage | None:
-    """Return two reports of one call as one: the larger of each figure."""
-    if one is None or other is None:
-        return one or other
-    cost = one.cost if other.cost is None else other.cost
-    cached = max(one.cached or 0, other.cached or 0)
-    return values.Usage(max(one.input, other.input), max(one.output, other.output), cached, cost)
-
-
-def _edits(tool: it.Tool, result: it.Result, turn: int) -> Iterator[FileEdit]:
-    """Yield what a call did to memory files; of items of the index, which hold no texts, their names only."""
-    found = {path: (after, hunks) for path, after, hunks in changes(tool.name, tool.args) if is_memory_file(path)}
-    for path in tool.memory:
-        after, hunks = found.get(path, (None, ()))
-        whole = result.after if result.after is not None and len(tool.memory) == 1 else after
-        before = result.before if len(tool.memory) == 1 else None
-        yield FileEdit(path, tool.id, turn, before, whole, () if whole is not None and before is not None else hunks)
 
 
 def seconds_between(start: str, end: str) -> float:

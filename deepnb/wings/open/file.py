@@ -6,8 +6,8 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +18,6 @@ from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, R
 BOM = b"\xef\xbb\xbf"
 _UNPACKED = 1 << 30
 """Bytes that a compressed file may hold."""
-_NAMED = 100
-"""Bad lines whose numbers are kept."""
 
 try:  # it comes with langsmith, which langchain-core needs, and takes a third of the time
     import orjson
@@ -34,24 +32,13 @@ class BadLines:
     """Lines that could not be read."""
 
     count: int = 0
-    numbers: list[int] = field(default_factory=list)
     last: bool = False
     """Whether it is only the file's last one, without its line feed: the writer may still be at it."""
 
-    def add(self, number: int) -> None:
-        self.count += 1
-        if len(self.numbers) < _NAMED:
-            self.numbers.append(number)
 
-
-def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, int], dict[str, Any]]]:
-    """Yield (number from 1, [start, end) in the file, object) of the lines that hold one; others are added to `bad`.
-
-    Blank ones are left out.
-    """
-    at = 0
+def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (number from 1, object) of the lines that hold one; others but blank ones are added to `bad`."""
     for number, raw in enumerate(file, 1):
-        start, at = at, at + len(raw)
         body = raw.strip()
         if number == 1 and body.startswith(BOM):
             body = body[len(BOM) :]
@@ -59,10 +46,10 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, tuple[int, 
             continue
         value = object_of(body)
         if value is None:
-            bad.add(number)
+            bad.count += 1
             bad.last = not raw.endswith(b"\n")
         else:
-            yield number, (start, at), value
+            yield number, value
 
 
 def object_of(body: bytes) -> dict[str, Any] | None:
@@ -78,22 +65,24 @@ def object_of(body: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def read_line(path: Path, place: tuple[int, int]) -> dict[str, Any]:
-    """Return the object at a place in a file; an empty one if the file has changed since."""
-    try:
-        with open_file(path) as file:
-            file.seek(place[0])
-            raw = file.read(place[1] - place[0])
-    except OSError:
-        return {}
-    return object_of(raw.strip().removeprefix(BOM)) or {}
-
-
 def open_file(path: Path) -> BinaryIO:
     """Return the file, opened for reading; unpacked if it ends in .zst. Only a regular one: no pipe is waited for."""
     if path.suffix == ".zst" and path.is_file():
-        about = path.stat()
-        return BytesIO(_unpacked(path, about.st_mtime_ns, about.st_size))
+        try:
+            import zstandard
+        except ImportError:
+            raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
+        try:
+            with path.open("rb") as packed:
+                content = (
+                    zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read(_UNPACKED + 1)
+                )
+        except zstandard.ZstdError as error:
+            raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
+        if len(content) > _UNPACKED:
+            what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
+            raise LimitError(what, "unpack it with zstd -d, and open that")
+        return BytesIO(content)
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
@@ -105,27 +94,6 @@ def open_file(path: Path) -> BinaryIO:
         file.close()
         raise RefusedError(f"{path} is not a file", "name a session file")
     return file
-
-
-@lru_cache(maxsize=2)
-def _unpacked(path: Path, changed: int, size: int) -> bytes:
-    """Return the bytes of a file that is compressed with zstd; `changed` and `size` say which state of it."""
-    try:
-        import zstandard
-    except ImportError:
-        raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
-    try:
-        with (
-            path.open("rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader,
-        ):
-            content = reader.read(_UNPACKED + 1)
-    except zstandard.ZstdError as error:
-        raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
-    if len(content) > _UNPACKED:
-        what = f"{path} has more than {_UNPACKED >> 20:,} MB when unpacked"
-        raise LimitError(what, "unpack it with zstd -d, and open that")
-    return bytes(content)
 
 
 # -- the beginning of a file, enough to tell what it is

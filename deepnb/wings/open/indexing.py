@@ -1,222 +1,109 @@
-"""The entries of a session, arranged -> its turns: which entries each has, and its figures."""
+"""The entries of a session, arranged -> its turns, and the figures of each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
+from deepnb.views.text import counted
 from deepnb.wings.open import items as it
-from deepnb.wings.open.content import Builder, Visible
-from deepnb.wings.open.values import Begin, FileCompaction, FileContent, FileTurn, SessionIndex
+from deepnb.wings.open.content import Builder, Told
+from deepnb.wings.open.values import FileCompaction, FileContent, FileTurn, SessionIndex
 
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
 
-Full = Callable[[it.Entry], list[it.Item]]
-"""Gives the items of an entry with their whole texts."""
-
-
-@dataclass
-class Draft:
-    """A turn and its entries."""
-
-    number: int
-    begin: Begin
-    entries: list[tuple[it.Entry, int, int]] = field(default_factory=list)
-    """(entry, from which to which of its items): a line may end one turn and begin another."""
-    visible: Visible = field(default_factory=Visible)
-    """What the context held when it began."""
-    elsewhere: set[str] = field(default_factory=set)
-    """Replies that began in a turn before, and calls whose results came in another: a prompt was typed in between."""
-
 
 class IndexedSession:
-    """A session: the figures of its turns at once, their content when asked for."""
+    """A session, told turn by turn."""
 
-    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any], full: Full = attrgetter("items")) -> None:
+    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any]) -> None:
         """`facts` are fields of its index that the arrangement does not tell."""
-        self._full = full
-        self._agents = {agent.call: agent for agent in arrangement.agents if agent.call}
-        self._drafts = drafts(arrangement.main)
-        _adopt(arrangement.agents, self._drafts, self._agents)
-        _across(self._drafts)
-        self._window: int | None = facts.get("window")
-        counts, notices = arrangement.counts, tuple(arrangement.notices)
-        self.index = SessionIndex(turns=tuple(self._figures()), counts=counts, notices=notices, **facts)
+        agents = link(arrangement.agents, arrangement.main)
+        builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
+        made = split_turns(arrangement.main)
+        self._contents = [builder.build(number, told) for number, told in enumerate(made, 1)]
+        found = {**arrangement.counts, "subagents": len(agents)}
+        counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
+        if left := len(arrangement.agents) - len(agents):
+            notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
+        turns = tuple(map(_figures, made, self._contents))
+        self.index = SessionIndex(turns=turns, counts=counts, notices=notices, **facts)
 
     def content(self, turn: int) -> FileContent:
         """Return one turn word for word; turns count from 1."""
-        if not 1 <= turn <= len(self._drafts):
-            there = f"has turns 1 to {len(self._drafts)}" if self._drafts else "has no turns"
+        if not 1 <= turn <= len(self._contents):
+            there = f"has turns 1 to {len(self._contents)}" if self._contents else "has no turns"
             raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
-        draft = self._drafts[turn - 1]
-        agents = {call: self._whole(agent) for call, agent in self._agents.items() if call in self._calls(draft)}
-        told = [(entry, whole_items(self._full, entry)[start:end]) for entry, start, end in draft.entries]
-        return Builder(turn, agents, draft.visible.copy(), self._window, draft.elsewhere).build(told)
-
-    def _figures(self) -> Iterable[FileTurn]:
-        visible = Visible()
-        for draft in self._drafts:
-            draft.visible = visible.copy()
-            told = [(entry, entry.items[start:end]) for entry, start, end in draft.entries]
-            content = Builder(draft.number, self._agents, visible, self._window, draft.elsewhere).build(told)
-            yield _figures(draft, content)
-
-    def _calls(self, draft: Draft) -> set[str]:
-        """Return ids of all tool calls of a turn, those of nested agents included."""
-        found: set[str] = set()
-        open_ = [entry for entry, _, _ in draft.entries]
-        while open_:
-            for item in open_.pop().items:
-                if isinstance(item, it.Tool | it.Result) and item.id not in found:
-                    found.add(item.id)
-                    if item.id in self._agents:
-                        open_ += self._agents[item.id].entries
-        return found
-
-    def _whole(self, agent: it.Agent) -> it.Agent:
-        entries = [replace(entry, items=whole_items(self._full, entry)) for entry in agent.entries]
-        return replace(agent, entries=entries)
+        return self._contents[turn - 1]
 
 
-def whole_items(full: Full, entry: it.Entry) -> list[it.Item]:
-    """Return the items of an entry with their whole texts, and with what was found about them as the file was indexed."""
-    if not entry.place[1]:  # made when the file was indexed
-        return entry.items
-    found = full(entry)
-    for n, (whole, known) in enumerate(zip(found, entry.items, strict=False)):
-        if isinstance(known, it.Prompt) and not isinstance(whole, it.Prompt):
-            found[n] = it.Prompt(whole.text, whole.size)
-        elif isinstance(whole, it.Reply) and isinstance(known, it.Reply):
-            whole.key, whole.model, whole.usage, whole.summary = known.key, known.model, known.usage, known.summary
-        elif hasattr(whole, "key") and hasattr(known, "key"):
-            whole.key = known.key
-        if isinstance(whole, it.Result) and isinstance(known, it.Result):
-            whole.name, whole.error = known.name or whole.name, known.error
-        if isinstance(whole, it.Compaction) and isinstance(known, it.Compaction):
-            whole.before, whole.after = known.before, known.after
-    return found
-
-
-def drafts(entries: Sequence[it.Entry]) -> list[Draft]:
+def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
-    made: list[Draft] = []
-    before: list[tuple[it.Entry, int, int]] = []
-    for entry in entries:
-        starts = [n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)]
-        first = starts[0] if starts else len(entry.items)
-        if first or not starts:
-            (made[-1].entries if made else before).append((entry, 0, first))
-        for start, end in pairwise([*starts, len(entry.items)]):
-            if not made and _replied(before):
-                made.append(_started(before))
-                before = []
-            made.append(Draft(len(made) + 1, "prompt", [*before, (entry, start, end)]))
-            before = []
-    return made or ([_started(before)] if _replied(before) else [])
+    made: list[Told] = [[]]
+    for entry in entries:  # a line may end one turn and begin another
+        starts = {n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)}
+        for start, end in pairwise([0, *sorted(starts - {0}), len(entry.items)]):
+            made += [[]] if start in starts else []
+            made[-1].append((entry, entry.items[start:end]))
+    first, *later = made
+    if any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry, _ in first):
+        return made
+    for told in later[:1]:
+        told[:0] = first
+    return later
 
 
-def _replied(entries: Iterable[tuple[it.Entry, int, int]]) -> bool:
-    return any(entry.has(it.Reply, it.Tool, it.Result, it.Compaction) for entry, _, _ in entries)
-
-
-def _started(entries: list[tuple[it.Entry, int, int]]) -> Draft:
-    return Draft(1, "command" if any(e.has(it.Command) for e, _, _ in entries) else "start", entries)
-
-
-def _adopt(agents: Iterable[it.Agent], made: list[Draft], known: dict[str, it.Agent]) -> None:
-    """Put nested agents that no call of a tool names where the first of their entries was, as one."""
-    for agent in agents:
-        if agent.call or not agent.entries or not made:
-            continue
-        at = agent.entries[0].at
-        home = next((d for d in reversed(made) if d.entries and d.entries[0][0].at <= at), made[0])
-        agent.call = f"agent-{agent.id}"
-        known[agent.call] = agent
-        stub: list[it.Item] = [it.Result("", 0, agent.call, agent.name or "subagent")]
-        home.entries.append((it.Entry(stub, agent.entries[-1].at, agent.call), 0, 1))
-
-
-def _across(made: Sequence[Draft]) -> None:
-    """Find what is told in more turns than one, and give results the names of the tools that were called before."""
-    replies: dict[str, int] = {}
-    called: dict[str, tuple[Draft, str]] = {}
-    for draft in made:
-        for entry, start, end in draft.entries:
-            for item in entry.items[start:end]:
-                if isinstance(item, it.Reply) and replies.setdefault(item.key, draft.number) != draft.number:
-                    draft.elsewhere.add(item.key)
-                elif isinstance(item, it.Tool):
-                    called.setdefault(item.id, (draft, item.name))
-                elif isinstance(item, it.Result) and item.id in called:
-                    first, name = called[item.id]
-                    item.name = item.name or name
-                    if first is not draft:
-                        first.elsewhere.add(item.id)
-
-
-def _figures(draft: Draft, content: FileContent) -> FileTurn:
+def _figures(told: Told, content: FileContent) -> FileTurn:
     own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
     nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
-    times = [entry.at for entry, _, _ in draft.entries if entry.at]
-    asked = [entry.at for entry, _, _ in draft.entries if entry.has(it.Prompt) and entry.at]
-    first = next(iter((*asked, *times)), "")
-    return FileTurn(
-        number=draft.number,
-        prompt=excerpt(content.prompt, it.HEAD),
-        begin=draft.begin,
-        started=first,
-        ended=times[-1] if times else "",
-        models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
-        calls=content.calls,
-        tools=dict(own),
-        nested_tools=dict(nested),
-        compactions=tuple(_compactions(content)),
-        edits=content.edits,
-    )
-
-
-def _compactions(content: FileContent) -> Iterable[FileCompaction]:
-    calls = 0
+    times = [entry.at for entry, _ in told if entry.at]
+    asked = [entry.at for entry, _ in told if entry.has(it.Prompt) and entry.at]
+    calls, compactions = 0, list[FileCompaction]()
     for event in content.events:
         if isinstance(event, ModelEnded) and not event.path:
             calls += 1
         elif isinstance(event, Compacted) and not event.path:
             offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
-            yield FileCompaction(offload, calls)
-
-
-def unknown(entries: Iterable[it.Entry]) -> dict[str, int]:
-    """Return the types of lines and blocks that a reader has no use for -> how many there are."""
-    return dict(Counter(item.text for entry in entries for item in entry.items if isinstance(item, it.Other)))
+            compactions.append(FileCompaction(offload, calls))
+    return FileTurn(
+        number=content.number,
+        prompt=excerpt(content.prompt, it.HEAD),
+        started=next(iter((*asked, *times)), ""),
+        ended=times[-1] if times else "",
+        models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
+        calls=content.calls,
+        tools=dict(own),
+        nested_tools=dict(nested),
+        compactions=tuple(compactions),
+        edits=content.edits,
+    )
 
 
 # -- nested agents, and the tool calls that started them
 
 
-def link(agents: Sequence[it.Agent], entries: Iterable[it.Entry]) -> None:
-    """Find the tool call that started each agent: by the id its result names, or by the task's words."""
+def link(agents: Sequence[it.Agent], main: Iterable[it.Entry]) -> list[it.Agent]:
+    """Return the agents whose calls are found: by the id that the result of the call names, or by the task's words."""
+    entries = [*main, *(entry for agent in agents for entry in agent.entries)]
     items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, it.Tool | it.Result)]
     by_result = {item.agent: item.id for _, item in items if isinstance(item, it.Result) and item.agent}
     tasks = [(entry, item) for entry, item in items if isinstance(item, it.Tool) and item.task]
-    taken = {agent.call for agent in agents if agent.call}
     for agent in agents:
         agent.call = agent.call or by_result.get(agent.id, "")
-        taken.add(agent.call)
+    taken = {agent.call for agent in agents}
     for agent in agents:
         prompts = (item.text.strip() for entry in agent.entries for item in entry.items if isinstance(item, it.Prompt))
         if not agent.call and (asked := next(prompts, "")[:_ALIKE]):
             own = set(map(id, agent.entries))
             others = (t for e, t in tasks if t.id not in taken and id(e) not in own)
-            fitting = (t for t in others if t.task.strip()[:_ALIKE] == asked)
-            if (task := next(fitting, None)) is not None:
-                agent.call = task.id
-                taken.add(task.id)
+            agent.call = next((t.id for t in others if t.task.strip()[:_ALIKE] == asked), "")
+            taken.add(agent.call)
     names = {item.id: item.text for _, item in tasks}
     for agent in agents:
         agent.name = agent.name or names.get(agent.call, "")
+    return [agent for agent in agents if agent.call]

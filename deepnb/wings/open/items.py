@@ -1,20 +1,20 @@
 """What a line of a session file can say, in one vocabulary for all formats.
 
-A reader makes items of each line; from the same items the index is made (their texts cut to the first words, so
-that a file of any size fits) and, of one turn's lines, the content.
+A reader makes items of each line; of the same items the index of a session is made, and the content of a turn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
-from deepnb.wings.open.json_values import array, content_text, mapping, memory_files, size, text
+from deepnb.wings.open.file import object_of
+from deepnb.wings.open.json_values import array, blocks, content_text, mapping, size, text
 from deepnb.wings.open.values import HIDDEN
 
 HEAD = 200
-"""Characters of a text that the index keeps."""
+"""Characters of a text that the index shows."""
 _TASKS = ("task", "Task", "Agent")
 """Tools by which an agent hands a task to a nested one, in whichever program."""
 
@@ -26,18 +26,11 @@ class Item:
     text: str = ""
     size: int = 0
 
-    def cut(self) -> None:
-        """Keep the first words only."""
-        if len(self.text) > HEAD:
-            self.text = self.text[:HEAD]
 
-
-@dataclass(slots=True)
 class Prompt(Item):
     """What a person asked: a turn begins."""
 
 
-@dataclass(slots=True)
 class Command(Item):
     """A slash command, as it was typed."""
 
@@ -76,21 +69,19 @@ class Tool(Item):
     id: str = ""
     name: str = ""
     args: Mapping[str, Any] = field(default_factory=dict)
-    memory: tuple[str, ...] = ()
-    """Memory files that it changes."""
     task: str = ""
     """First words of what a nested agent was asked."""
 
-    def cut(self) -> None:
-        Item.cut(self)
-        self.args = {}
-
     @classmethod
-    def of(cls, id_: str, name: str, args: Mapping[str, Any], key: str = "") -> "Tool":
-        """Return a call; the text of one that hands a task on is the name of the nested agent."""
+    def of(cls, id_: str, name: str, args: object, key: str = "") -> "Tool":
+        """Return a call, its arguments as an object or as JSON; the text of one of `_TASKS` is the nested agent's name."""
+        if isinstance(args, str):
+            found = object_of(args.encode(errors="replace"))
+            args = {"arguments": text(args)} if found is None else found
+        args = mapping(args)
         given = args if name in _TASKS else {}
         agent, task = text(given.get("subagent_type")), text(given.get("prompt") or given.get("description"))
-        return cls(agent, size(args), key, id_, name, args, memory_files(name, args), task[:HEAD])
+        return cls(agent, size(args), key, id_, name, args, task[:HEAD])
 
 
 @dataclass(slots=True)
@@ -100,13 +91,8 @@ class Result(Item):
     error: bool = False
     agent: str = ""
     """Id of the nested agent that did it."""
-    before: str | None = None
-    after: str | None = None
-    """The file it changed, whole, where the line holds it."""
-
-    def cut(self) -> None:
-        Item.cut(self)
-        self.before = self.after = None
+    original: str | None = None
+    """The memory file before it was changed, whole, where the line holds it."""
 
     @classmethod
     def of(cls, block: Mapping[str, Any]) -> "Result":
@@ -126,17 +112,14 @@ class Compaction(Item):
     """Only results of tools were cleared; no summary follows."""
 
 
-@dataclass(slots=True)
 class Summary(Item):
     """The summary of the compaction before it."""
 
 
-@dataclass(slots=True)
 class Note(Item):
     """One line to show."""
 
 
-@dataclass(slots=True)
 class Interruption(Item):
     """The user stopped the turn."""
 
@@ -147,32 +130,25 @@ class Fact(Item):
 
     name: str = ""
 
-    def cut(self) -> None:
-        if self.name != "system_prompt":
-            Item.cut(self)
-
-
-@dataclass(slots=True)
-class Other(Item):
-    """A type of line or block that the reader has no use for; `text` names it."""
-
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
 
 
-def block_item(block: Mapping[str, Any], key: str) -> Item:
-    """Return what a block of a model's reply says, by the names that any of the formats gives it."""
-    kind = text(block.get("type"))
-    if kind in ("text", "output_text"):
-        said = text(block.get("text"))
-        return Text(said, len(said), key)
-    if kind in ("thinking", "reasoning", "redacted_thinking"):
-        told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
-        return Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
-    if kind in _CALLS:
-        args = mapping(block.get("arguments")) or mapping(block.get("input"))
-        return Tool.of(text(block.get("id")), text(block.get("name")), args, key)
-    return Result.of(block) if kind.endswith("tool_result") else Other(f"block {kind or '(no type)'}"[:HEAD])
+def reply_items(content: object, key: str) -> Iterator[Item]:
+    """Yield what the blocks of a model's reply say, by the names that any of the formats gives them."""
+    for block in blocks(content):
+        kind = text(block.get("type"))
+        if kind in ("text", "output_text"):
+            said = text(block.get("text"))
+            yield Text(said, len(said), key)
+        elif kind in ("thinking", "reasoning", "redacted_thinking"):
+            told = "\n\n".join(filter(None, (text(mapping(one).get("text")) for one in array(block.get("summary")))))
+            yield Thought(text(block.get("thinking")) or text(block.get("reasoning")) or told or HIDDEN, 0, key)
+        elif kind in _CALLS:
+            args = mapping(block.get("arguments")) or mapping(block.get("input"))
+            yield Tool.of(text(block.get("id")), text(block.get("name")), args, key)
+        elif kind.endswith("tool_result"):
+            yield Result.of(block)
 
 
 @dataclass(slots=True, eq=False)
@@ -188,13 +164,12 @@ class Entry:
     """What only its own reader knows the use of; small."""
     line: int = 0
     """Number in the file, from 1."""
-    place: tuple[int, int] = (0, 0)
-    """[start, end) in the file."""
-    file: int = 0
-    """Which of the session's files: 0 is its own, the others are those of nested agents."""
+
+    @property
+    def name(self) -> str:
+        return self.id or f"line-{self.line}"
 
     def has(self, *kinds: type[Item]) -> bool:
-        """Return whether it holds an item of one of these kinds."""
         return any(isinstance(item, kinds) for item in self.items)
 
 

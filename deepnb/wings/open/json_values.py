@@ -25,17 +25,14 @@ def text(value: object) -> str:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def array(value: object) -> list[Any]:
-    """Return the value if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def count(value: object) -> int:
-    """Return the value if it is a count, else 0."""
     return int(dollars(value) or 0)
 
 
@@ -58,8 +55,6 @@ def size(value: object) -> int:
 def iso(value: object) -> str:
     """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty if it is none."""
     if isinstance(value, str):
-        if value.isdigit() and len(value) > 9:
-            return iso(int(value))
         return value if len(value) <= 40 and value[:4].isdigit() else ""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**14:
         return ""
@@ -89,21 +84,10 @@ def block_text(block: Mapping[str, Any]) -> str:
         return text(block["text"])
     kind = text(block.get("type"))
     if kind in ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file"):
-        return f"[{kind.removeprefix('input_').removesuffix('_url')}: {_medium(block)}]"
-    if kind == "tool_reference":
-        return text(block.get("tool_name"))
-    return ""
-
-
-def _medium(block: Mapping[str, Any]) -> str:
-    source = mapping(block.get("source")) or block
-    named = source.get("media_type") or source.get("mimeType") or source.get("mime_type")
-    if named:
-        return text(named)[:100]
-    url = block.get("image_url")
-    url = mapping(url).get("url") if isinstance(url, dict) else url
-    where = text(url) or text(source.get("url"))
-    return where[5:].partition(";")[0][:100] if where.startswith("data:") else where[:200] or "data"
+        source = mapping(block.get("source")) or block
+        named = text(source.get("media_type") or source.get("mimeType") or source.get("mime_type"))[:100]
+        return f"[{kind.removeprefix('input_').removesuffix('_url')}{': ' * bool(named)}{named}]"
+    return text(block.get("tool_name")) if kind == "tool_reference" else ""
 
 
 # -- what a tool call does to memory files
@@ -131,13 +115,7 @@ def is_memory_file(path: str) -> bool:
     return name in NAMES or (name.endswith(".md") and (rule or "memory" in folders))
 
 
-def memory_files(tool: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    found = (path for path, _, _ in changes(tool, args))
-    return tuple(dict.fromkeys(path for path in found if is_memory_file(path)))
-
-
 def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
-    """Yield each file that a call changes."""
     name = tool.lower()
     if name in _SHELLS:
         command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")

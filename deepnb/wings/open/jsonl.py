@@ -1,10 +1,7 @@
 """Sessions that are files of JSON lines: what all such formats have in common."""
 
 import gc
-import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,13 +9,11 @@ from typing import Any
 
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
-from deepnb.wings.open.file import BadLines, Head, json_lines, object_of, open_file, read_line
+from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
 from deepnb.wings.open.indexing import IndexedSession
-from deepnb.wings.open.items import HEAD, Arrangement, Compaction, Entry, Fact, Item, Other, Prompt, Reply
+from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Prompt
 from deepnb.wings.open.values import SessionRow
 
-_TAIL = 1 << 17
-"""Bytes of a file's end that a list of sessions looks at."""
 _LAST = ("title", "summary", "window", "version", "at")
 """Facts of which the last one counts."""
 
@@ -42,70 +37,48 @@ class JsonlFormat:
         return self.fits(head.objects)
 
     def open(self, head: Head, session: str | None) -> IndexedSession:
-        with _no_collection():
+        collects = gc.isenabled()
+        gc.disable()  # looking for cycles among a million objects took half the time
+        try:
             opened = self._read(head.path)
+        finally:
+            if collects:
+                gc.enable()
         if session not in (None, opened.index.id):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {opened.index.id}")
         return opened
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         first = [self.parse(value) for value in head.objects]
-        last = [self.parse(value) for value in _tail(head.path)]
-        facts = _facts(first) | {k: v for k, v in _facts(last).items() if k in _LAST}
+        facts = _facts(first)
         prompt = next((i.text for e in first for i in e.items if isinstance(i, Prompt)), "")
-        at = next((e.at for e in reversed(last) if e.at), "") or changed(head.path)
-        title = facts.get("title") or facts.get("summary", "")
-        about = excerpt(title or prompt, HEAD)
+        about = excerpt(facts.get("title") or facts.get("summary") or prompt, HEAD)
         id_ = facts.get("id") or head.path.stem
-        return (SessionRow(str(head.path), id_, self.kind, at, about, head.size, _context(last)),)
+        return (SessionRow(str(head.path), id_, self.kind, changed(head.path), about, head.size),)
 
     def _read(self, path: Path) -> IndexedSession:
-        files, bad, bad_nested, unknown = [path, *self.companions(path)], BadLines(), BadLines(), Counter[str]()
-        scanned = [self._scan(file, n, bad_nested if n else bad, unknown) for n, file in enumerate(files)]
+        files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
+        scanned: list[list[Entry]] = []
+        for file in files:
+            entries = []
+            with open_file(file) as opened:
+                for number, value in json_lines(opened, bad_nested if scanned else bad):
+                    entries.append(entry := self.parse(value))
+                    entry.line = number
+            scanned.append(entries)
         arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
         if bad_nested.count:
             arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
         if bad.last:
             arrangement.notices.append("the last line is cut: its writer may still be at work")
         found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
-        facts: dict[str, Any] = {"format": self.name, "kind": self.kind, "path": str(path)}
-        facts |= {"id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", "")}
-        facts |= {"cwd": found.get("cwd", ""), "version": found.get("version", ""), "bytes": path.stat().st_size}
-        facts |= {"system_prompt": found.get("system_prompt"), "unknown": dict(unknown)}
-        facts |= {"bad_lines": tuple(bad.numbers), "bad": bad.count}
-        facts["window"] = int(found["window"]) if found.get("window") else None
-
-        def full(entry: Entry) -> list[Item]:
-            read = self.parse(read_line(files[entry.file], entry.place))
-            return list((read.facts["mirror"] if entry.facts.get("inner") else read).items)
-
-        return IndexedSession(arrangement, facts, full)
-
-    def _scan(self, path: Path, file: int, bad: BadLines, unknown: Counter[str]) -> list[Entry]:
-        entries = []
-        with open_file(path) as opened:
-            for number, place, value in json_lines(opened, bad):
-                entry = self.parse(value)
-                for one in filter(None, (entry, entry.facts.get("mirror"))):
-                    one.line, one.place, one.file = number, place, file
-                    for item in one.items:
-                        item.cut()
-                        if isinstance(item, Other):
-                            unknown[item.text] += 1
-                entries.append(entry)
-        return entries
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep objects that are made in the block: looking for cycles among a million of them took half the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
+        facts = {
+            "format": self.name, "kind": self.kind, "path": str(path), "bytes": path.stat().st_size, "bad": bad.count,
+            "id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", ""),
+            "cwd": found.get("cwd", ""), "version": found.get("version", ""), "system_prompt": found.get("system_prompt"),
+            "window": int(found["window"]) if found.get("window") else None,
+        }  # fmt: skip
+        return IndexedSession(arrangement, facts)
 
 
 def _facts(entries: Iterable[Entry]) -> dict[str, str]:
@@ -115,26 +88,6 @@ def _facts(entries: Iterable[Entry]) -> dict[str, str]:
             if isinstance(item, Fact) and item.text and (item.name in _LAST or item.name not in found):
                 found[item.name] = item.text
     return found
-
-
-def _tail(path: Path) -> list[dict[str, Any]]:
-    with open_file(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _TAIL))
-        pieces = file.read().split(b"\n")
-    values = (object_of(piece) for piece in (pieces[1:] if size > _TAIL else pieces) if piece.strip())
-    return [value for value in values if value is not None]
-
-
-def _context(entries: Sequence[Entry]) -> int | None:
-    """Return tokens that the last call was given, if no compaction came after it."""
-    for entry in reversed(entries):
-        for item in reversed(entry.items):
-            if isinstance(item, Compaction) and not item.cleared:
-                return item.after or None
-            if isinstance(item, Reply) and item.usage and item.usage.input and not entry.facts.get("side"):
-                return item.usage.input
-    return None
 
 
 def changed(path: Path) -> str:

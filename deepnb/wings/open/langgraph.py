@@ -14,7 +14,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head, chosen
-from deepnb.wings.open.indexing import IndexedSession, link, unknown
+from deepnb.wings.open.indexing import IndexedSession
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
@@ -65,7 +65,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
                 said = map(message, given if isinstance(given, list) else [given])
                 first = next((one for one in said if one and one["type"] == "human"), {})
                 prompt = excerpt(content_text(first.get("content")), HEAD)
-                rows.append(replace(row, prompt=prompt, bytes=database.size(thread)))
+                rows.append(replace(row, prompt=prompt))
             except DeepnbError as error:
                 rows.append(replace(row, problem=error.what))
     return tuple(rows)
@@ -80,29 +80,16 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
         nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
         facts = {
             "format": LANGGRAPH.name, "kind": LANGGRAPH.kind, "path": database.where, "id": thread,
-            "cwd": text(root.metadata.get("cwd")), "bytes": database.size(thread),
+            "cwd": text(root.metadata.get("cwd")), "bytes": place.stat().st_size if isinstance(place, Path) else 0,
             "version": text(mapping(root.metadata.get("versions")).get("deepagents")),
         }  # fmt: skip
-    arranged = _arranged(root, nested)
-    arranged.notices += notices
-    entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
-    return IndexedSession(arranged, {**facts, "unknown": unknown(entries)})
-
-
-def _arranged(root: Branch, nested: dict[str, Branch]) -> Arrangement:
     main = _entries(root, "")
     prompts = [entry for entry in main if entry.has(Prompt)]
     if len(prompts) == len(root.inputs):  # each began a turn
         for entry, checkpoint in zip(prompts, root.inputs, strict=True):
             entry.at = time_of(checkpoint)
     agents = [Agent(space, entries=_entries(one, space)) for space, one in nested.items() if one.messages]
-    link(agents, [*main, *(entry for agent in agents for entry in agent.entries)])
-    linked = [agent for agent in agents if agent.call]
-    counts = {OTHER_BRANCHES: root.left, "subagents": len(linked)}
-    notices = list(_pending(root))
-    if left := len(agents) - len(linked):
-        notices.append(f"{left} nested graph{'s' if left > 1 else ''} that no call of a tool names: left out")
-    return Arrangement(main, linked, {name: n for name, n in counts.items() if n}, notices)
+    return IndexedSession(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*_pending(root), *notices]), facts)
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
@@ -119,7 +106,7 @@ def _entries(found: Branch, space: str) -> list[Entry]:
         if one is not None:
             key = text(one.get("id")) or f"{space}message-{n}"
             items = list(message_items(one, key))
-            out.append(Entry(items, "", key, line=n + 1, place=(n, n + 1)))
+            out.append(Entry(items, "", key, line=n + 1))
     out += (_compaction(event) for _, event in events)
     return out
 

@@ -3,12 +3,13 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Literal
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from deepnb.engine import keys
-from deepnb.values.messages import SUMMARY, Message, ToolCall
+from deepnb.values.messages import SUMMARY, Message
 
 NOTE = """\
 [The conversation up to the next message of the user that is not marked was held in {origin}, and goes on here. \
@@ -41,16 +42,12 @@ def live_messages(messages: Sequence[Message], tools: Collection[str], kind: str
             made.append(_foreign(AIMessage(message.text, tool_calls=asked), origin))
             for call, id_ in calls:
                 found = results[call.id].pop(0) if results[call.id] else None
-                made.append(_foreign(_result(found, call, id_, tools, kind), origin))
+                text = NO_RESULT if found is None else found.text
+                text = text if call.name in tools else f"{MARK.format(tool=call.name, kind=kind)}\n{text}"
+                status: Literal["success", "error"] = "success" if found and found.status == "ok" else "error"
+                told = ToolMessage(text, name=_named(call.name), tool_call_id=id_, status=status)
+                made.append(_foreign(told, origin))
     return made
-
-
-def _result(found: Message | None, call: ToolCall, id_: str, tools: Collection[str], kind: str) -> ToolMessage:
-    text = NO_RESULT if found is None else found.text
-    if call.name not in tools:
-        text = f"{MARK.format(tool=call.name, kind=kind)}\n{text}"
-    failed = found is None or found.status == "error"
-    return ToolMessage(text, name=_named(call.name), tool_call_id=id_, status="error" if failed else "success")
 
 
 def _named(tool: str) -> str:

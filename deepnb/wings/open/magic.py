@@ -3,26 +3,27 @@
 from functools import partial
 from itertools import count
 
-from deepnb.magics.memory_commands import changes_of_turn
-from deepnb.magics.pictures import history_picture
+from deepnb.magics.memory_commands import changes_of_turn, memory_diff
 from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES, without_password
-from deepnb.views.diff import diff_view
 from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted, tokens
-from deepnb.views.turn import long_turn_view
 from deepnb.views.values import brief
-from deepnb.views.view import Stack, TextView, View, notice_view, table_view
-from deepnb.wings.open.session import OpenedSession, list_sessions, open_session
+from deepnb.views.view import Stack, View, notice_view, table_view
+from deepnb.wings.open.opening import list_sessions
+from deepnb.wings.open.session import OpenedSession, open_session
 from deepnb.wings.open.values import SessionRows
-from deepnb.wings.open.view import file_turns_view, opened_view, sessions_view
+from deepnb.wings.open.view import opened_view, sessions_view
 
 _DIFFS = 20
 """Turns whose diffs of memory are shown at once, the last ones."""
 _SAME = {
-    "agent": ("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
-    "memory": ("picture", "panel"),
+    "agent": (
+        *("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
+        *("turns", "history"),
+    ),
+    "memory": ("picture", "panel", "show"),
 }
 
 
@@ -66,33 +67,24 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
     match name.split():
         case ["agent", "status"]:
             return opened_view(opened.index, opened.thread)
-        case ["agent", "turns"] if args["which"] is None:
-            return file_turns_view(opened.figures, scene.stamp)
-        case ["agent", "turns"] if args["which"].isdigit():
-            return long_turn_view(opened.turn(int(args["which"])))
-        case ["agent", "turns"]:
-            return found_view(opened.passages(args["which"]), args["which"], scene.stamp)
         case ["agent", "fork"]:
             return _fork(opened, scene, args)
-        case ["agent", "history"] if args["bring"] is None:
-            if not opened.index.compactions:
-                return notice_view("the context of this session was not compacted, as far as its file tells")
-            return history_picture(opened, args["search"])
         case ["agent", "transcript"]:
             table: object = opened.transcript()
             return table
         case ["agent", "subagents"] if args["what"] is None:
             spent = [
                 (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
-                for name, one in opened.spent().items()
+                for name, one in opened.subagents.spent().items()
             ]
             head = ("subagent", "calls", "in", "out")
             return table_view(head, spent, "subagents", (1, 2, 3), "no subagents", scene.stamp)
-        case ["memory", "show"]:
-            paths = [args["path"]] if args["path"] else opened.memory.shown
-            return _stack(*(TextView(path, opened.memory.read(path), scene.stamp) for path in paths))
+        case ["memory", "diff"] if args["a"] is not None:
+            return memory_diff(scene, args)
         case ["memory", "diff"]:
-            return _memory_diff(opened, scene, args)
+            edited = [turn.number for turn in opened.figures if turn.edits][-_DIFFS:]
+            views = [changes_of_turn(scene, number) for number in edited]
+            return Stack(*views) if views else notice_view("this session edited no memory file")
         case ["memory", "search"]:
             return found_view(opened.passages(args["query"]), args["query"], scene.stamp)
     raise opened.refusal
@@ -108,19 +100,3 @@ def _fork(opened: OpenedSession, scene: Scene, args: Args) -> Result:
         return shown
     lines = counted(len(offered), "line")
     return Stack(shown, notice_view(f"{lines} of its memory can be taken: %memory pending, %memory accept ID or all"))
-
-
-def _memory_diff(opened: OpenedSession, scene: Scene, args: Args) -> Result:
-    """Return what changed between two turns, or in each turn that edited memory."""
-    if args["a"] is not None:
-        a, b = args["a"], args["b"]
-        return diff_view(opened.memory.diff(a, b), f"memory from turn {a} to {b or 'the end'}", scene.stamp)
-    edited = [turn.number for turn in opened.figures if turn.edits]
-    views = [changes_of_turn(scene, number) for number in edited[-_DIFFS:]]
-    more = len(edited) - len(views)
-    first = f"{counted(more, 'turn')} before these edited memory, too: %memory diff A B"
-    return _stack(*([notice_view(first)] if more else []), *views)
-
-
-def _stack(*views: View) -> View:
-    return Stack(*views) if views else notice_view("this session edited no memory file")

@@ -16,8 +16,8 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import Head, chosen, object_of, read_database
-from deepnb.wings.open.indexing import IndexedSession, link, unknown
-from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, memory_files, size, text
+from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import changed
 from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
 
@@ -25,7 +25,6 @@ TABLES = frozenset(("session", "message", "part"))
 _MOST_ROWS, _MOST_AGENTS = 1_000, 200
 _MOST_BYTES = 256 << 20
 """Bytes of one session with those that it started."""
-_SILENT = frozenset(("step-start", "step-finish", "snapshot", "patch", "agent", "retry"))
 
 Object = Mapping[str, Any]
 Told = Sequence[tuple[Object, Sequence[Object]]]
@@ -66,17 +65,25 @@ class OpenCodeFormat:
             with _database(head.path) as rows:
                 stored, nested, notices = _read(rows, str(head.path), session)
         else:
-            stored, nested, notices = _of_export(_exported(head) or {}), {}, list[str]()
+            whole = _exported(head) or {}
+            told = [one for one in array(whole.get("messages")) if isinstance(one, dict)]
+            messages = [(mapping(one.get("info")), [mapping(part) for part in array(one.get("parts"))]) for one in told]
+            stored = Stored(mapping(whole.get("info")), messages, len(array(whole.get("messages"))) - len(told))
+            nested, notices = {}, list[str]()
         info = {key: text(stored.info.get(key)) for key in ("id", "title", "directory", "version")}
         id_ = info["id"] or head.path.stem
         if session not in (None, id_):
             raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")
-        arranged = _arranged(stored, nested)
-        arranged.notices += notices
-        entries = [*arranged.main, *(entry for agent in arranged.agents for entry in agent.entries)]
+        revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
+        ids, wanted = [one.get("id") for one, _ in stored.messages], text(revert.get("messageID"))
+        first = ids.index(wanted) if wanted and wanted in ids else len(ids)
+        kept, undone = stored.messages[:first], stored.messages[first:]
+        left = sum(entry.has(it.Prompt) for entry in _entries(undone))
+        agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
+        arranged = it.Arrangement(_entries(kept), agents, {OTHER_BRANCHES: left}, notices)
         facts = {"format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size}
         facts |= {"title": info["title"], "cwd": info["directory"], "version": info["version"]}
-        return IndexedSession(arranged, {**facts, "bad": stored.bad, "unknown": unknown(entries)})
+        return IndexedSession(arranged, {**facts, "bad": stored.bad})
 
 
 def _row(head: Head, info: Object) -> SessionRow:
@@ -89,17 +96,9 @@ def _row(head: Head, info: Object) -> SessionRow:
 
 
 def _exported(head: Head) -> Object | None:
-    """Return what a file has if it is an export."""
     whole = mapping(head.whole)
     first = next(iter(array(whole.get("messages"))), None)
     return whole if isinstance(whole.get("info"), dict) and isinstance(mapping(first).get("parts"), list) else None
-
-
-def _of_export(value: Object) -> Stored:
-    told = array(value.get("messages"))
-    good = [one for one in told if isinstance(one, dict)]
-    messages = [(mapping(one.get("info")), [mapping(part) for part in array(one.get("parts"))]) for one in good]
-    return Stored(mapping(value.get("info")), messages, len(told) - len(good))
 
 
 @contextmanager
@@ -156,33 +155,13 @@ def _object(stored: object) -> Object:
 # -- what they say
 
 
-def _arranged(stored: Stored, nested: Mapping[str, Stored]) -> it.Arrangement:
-    revert = mapping(stored.info.get("revert")) or _object(stored.info.get("revert"))
-    kept, undone = _split(stored.messages, text(revert.get("messageID")), text(revert.get("partID")))
-    main = _entries(kept)
-    agents = [it.Agent(id_, entries=_entries(one.messages)) for id_, one in nested.items() if one.messages]
-    link(agents, [*main, *(entry for agent in agents for entry in agent.entries)])
-    left = sum(entry.has(it.Prompt) for entry in _entries(undone))
-    counts = {OTHER_BRANCHES: left, "subagents": len(agents)}
-    return it.Arrangement(main, agents, {name: n for name, n in counts.items() if n})
-
-
-def _split(messages: Told, message: str, part: str) -> tuple[Told, Told]:
-    """Return the messages that count, and those that were taken back, from a message, or a part of it, on."""
-    for n, (one, parts) in enumerate(messages):
-        if message and one.get("id") == message:
-            kept = next((parts[:at] for at, p in enumerate(parts) if part and p.get("id") == part), ())
-            return [*messages[:n], *([(one, kept)] if kept else [])], messages[n + bool(kept) :]
-    return messages, ()
-
-
 def _entries(messages: Told) -> list[it.Entry]:
     found: list[it.Entry] = []
     summed = {text(one.get("parentID")) for one, _ in messages if _is_summary(one)}
     context = 0
     for n, (message, parts) in enumerate(messages, 1):
         id_, at = text(message.get("id")) or f"message-{n}", iso(mapping(message.get("time")).get("created"))
-        entry = it.Entry([], at, id_, line=n, place=(n - 1, n))
+        entry = it.Entry([], at, id_, line=n)
         found.append(entry)
         match message.get("role"):
             case "user":
@@ -192,8 +171,6 @@ def _entries(messages: Told) -> list[it.Entry]:
                 used = None if message.get("summary") is True else _usage(message)
                 context = used.input if used else context
                 found += filter(None, map(_result, parts))
-            case role:
-                entry.items = [it.Other(f"line message/{text(role) or '(no role)'}"[: it.HEAD])]
     return found
 
 
@@ -219,8 +196,6 @@ def _user(parts: Iterable[Object], context: int, summed: bool) -> Iterator[it.It
             case "compaction":
                 cause: Cause = "overflow" if part.get("overflow") else "trigger" if part.get("auto") else "by hand"
                 others.append(it.Compaction("", 0, context, cause=cause))
-            case kind if text(kind) not in _SILENT:
-                others.append(_other(kind))
     if whole := "\n\n".join(filter(None, said)):
         yield it.Prompt(whole, len(whole))
     yield from others
@@ -240,19 +215,11 @@ def _assistant(message: Object, parts: Iterable[Object], key: str) -> Iterator[i
             case "reasoning":
                 yield it.Thought(words or HIDDEN, 0, key)
             case "tool":
-                yield _call(part, key)
-            case kind if text(kind) not in _SILENT:
-                yield _other(kind)
+                args = mapping(mapping(part.get("state")).get("input"))
+                yield it.Tool.of(_id(part), text(part.get("tool")), args, key)
     if error:
         why = text(mapping(error.get("data")).get("message")) or text(error.get("name")) or "the reply failed"
         yield it.Interruption() if error.get("name") == "MessageAbortedError" else it.Note(why)
-
-
-def _call(part: Object, key: str) -> it.Tool:
-    name, args = text(part.get("tool")), mapping(mapping(part.get("state")).get("input"))
-    task = text(args.get("prompt") or args.get("description"))[: it.HEAD] if name == "task" else ""
-    agent = text(args.get("subagent_type")) if name == "task" else ""
-    return it.Tool(agent, size(args), key, _id(part), name, args, memory_files(name, args), task)
 
 
 def _result(part: Object) -> it.Entry | None:
@@ -262,19 +229,15 @@ def _result(part: Object) -> it.Entry | None:
     if part.get("type") != "tool" or not (failed or state.get("status") == "completed"):
         return None
     said, about = text(state.get("error" if failed else "output")), mapping(state.get("metadata"))
-    file = mapping(about.get("filediff"))
-    before, after = (text(file[key]) if isinstance(file.get(key), str) else None for key in ("before", "after"))
+    before = mapping(about.get("filediff")).get("before")
+    original = text(before) if isinstance(before, str) else None
     agent = text(about.get("sessionId")) or text(about.get("sessionID"))
-    result = it.Result(said, len(said), _id(part), text(part.get("tool")), failed, agent, before, after)
+    result = it.Result(said, len(said), _id(part), text(part.get("tool")), failed, agent, original)
     return it.Entry([result], iso(mapping(state.get("time")).get("end")))
 
 
 def _id(part: Object) -> str:
     return text(part.get("callID")) or text(part.get("id"))
-
-
-def _other(kind: object) -> it.Other:
-    return it.Other(f"block {text(kind) or '(no type)'}"[: it.HEAD])
 
 
 def _usage(message: Object) -> Usage | None:

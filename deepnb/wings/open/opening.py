@@ -7,7 +7,7 @@ Others add a format by an entry point of the group `deepnb.formats` that names a
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter, itemgetter
@@ -68,7 +68,7 @@ GROUP = "deepnb.formats"
 
 _BUILT_IN: tuple[Format, ...] = (TRANSCRIPT, LANGGRAPH, CODEX, PI, CLAUDE_CODE, OPENCODE, CHAT)
 _ENDS = (".jsonl", ".json", ".jsonl.zst", ".db", ".sqlite", ".sqlite3")
-_DEPTH, _FILES, _ROWS = 8, 20_000, 500
+_DEPTH, _FILES = 8, 20_000
 _GLANCE = 1 << 16
 """Bytes of a file's beginning that a list looks at."""
 
@@ -113,8 +113,8 @@ def format_of(head: Head) -> Format:
     raise InvalidError("; ".join((f"{head.path} {what}", *problems)), do)
 
 
-def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
-    """Return the sessions below a directory, or in a file, newest first; of each only beginning and end are read."""
+def list_sessions(path: str | Path, most: int = 500) -> SessionRows:
+    """The sessions below a directory, or in a file or database, the newest first; of each only the beginning is read."""
     if str(path).startswith(POSTGRES):
         return SessionRows(_named(rows_of(str(path))))
     place = disk_path(path)
@@ -126,27 +126,21 @@ def list_sessions(path: str | Path, most: int = _ROWS) -> SessionRows:
     known, _ = formats()
     rows: list[SessionRow] = []
     for file in _files(place):
-        rows += _rows(file, known)
+        try:
+            head = Head.of(file, _GLANCE)
+            found = next((one for one in known if one.matches(head)), None)
+            rows += _named(found.rows(head)) if found else ()
+        except OSError:
+            continue
+        except Exception as error:  # one file, or a format of others, must not take the list away
+            problem = error.what if isinstance(error, DeepnbError) else one_line(error)
+            rows.append(SessionRow(str(file), file.stem, "unknown", problem=problem))
         if len(rows) >= most:
             break
     return SessionRows(sorted(rows, key=lambda row: moment(row.at), reverse=True)[:most])
 
 
-def _rows(file: Path, known: tuple[Format, ...]) -> tuple[SessionRow, ...]:
-    """Return the sessions in a file of a directory; none in one of another kind."""
-    try:
-        head = Head.of(file, _GLANCE)
-        found = next((one for one in known if one.matches(head)), None)
-        return _named(found.rows(head)) if found else ()
-    except OSError:
-        return ()
-    except Exception as error:  # one file, or a format of others, must not take the list away
-        problem = error.what if isinstance(error, DeepnbError) else one_line(error)
-        return (SessionRow(str(file), file.stem, "unknown", problem=problem),)
-
-
 def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
-    """Return the sessions of a file, each to be named if there are several."""
     return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
 
 
@@ -170,45 +164,27 @@ def _files(place: Path) -> Iterator[Path]:
 # -- what a file that no reader knows seems to be, in a few words
 
 
-_JSONL = 'open a session as JSON Lines, a database of LangGraph or OpenCode, or {"messages": [...]}'
-_KNOWN = "sessions of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph and deepnb can be opened"
+_SHAPES = (
+    (("nbformat", "cells"), "is a notebook", "%agent export NAME.jsonl writes a thread that can be opened"),
+    (("projectHash", "messages"), "is a session of Gemini CLI, which is not read", "open a session of another program"),
+    (("run_type", "trace_id"), "holds runs of LangSmith, which are not read", "open the LangGraph database of them"),
+)
+"""Keys of an object, what it then is, and what to do."""
 
 
 def seems(head: Head) -> tuple[str, str]:
-    """Return (what it seems to be, what to do)."""
-    start = head.start
-    if not start.strip():
+    if not head.start.strip():
         return "is empty", "choose another file"
     if head.is_sqlite:
         tables = f"the tables {', '.join(sorted(head.tables)[:5])}" if head.tables else "no tables"
         return f"is an SQLite database with {tables}", "open a database of LangGraph checkpoints or of OpenCode"
-    if b"\x00" in start[:4096] or start.startswith((b"%PDF", b"PK", b"\x1f\x8b")):
-        return "seems to be a binary file", _JSONL
-    for value in (*head.objects[:3], *([head.whole] if isinstance(head.whole, dict) else ())):
-        if found := _object(value):
-            return found
-    if start.lstrip()[:1] == b"<":
-        return "seems to be a page of HTML or XML", "%agent export NAME.jsonl writes a thread that can be opened"
-    if head.objects or head.whole is not None:
-        kind = "JSON Lines" if head.objects and start.count(b"\n") > 1 else "JSON"
-        keys = [key for key in (head.objects[0] if head.objects else head.whole or {}) if isinstance(key, str)]
-        named = f" with {', '.join(one[:30] for one in keys[:5])}" if keys else ""
-        return f"is {kind} of no kind that is known here{named}", _KNOWN
-    first = start.split(b"\n", 1)[0]
-    if first.count(b",") >= 2 or first.count(b"\t") >= 2:
-        return "seems to be a table (CSV)", _JSONL
-    return "seems to be plain text", _JSONL
-
-
-def _object(value: Mapping[str, Any]) -> tuple[str, str] | None:
-    keys = set(value)
-    if {"nbformat", "cells"} <= keys:
-        return "is a notebook", "%agent export NAME.jsonl writes a thread that can be opened"
-    if {"projectHash", "messages"} <= keys:
-        return "is a session of Gemini CLI, which is not read", "open a session of another program"
-    if {"run_type", "trace_id"} <= keys or {"run_type", "dotted_order"} <= keys:
-        return "holds runs of LangSmith, which are not read", "open the LangGraph database of the same threads"
-    kind = value.get("type")
-    if isinstance(kind, str) and kind.startswith(("thread.", "turn.", "item.")) and "payload" not in keys:
+    whole = [head.whole] if isinstance(head.whole, dict) else []
+    first: dict[str, Any] = next(iter((*head.objects, *whole)), {})
+    for keys, what, do in _SHAPES:
+        if all(key in first for key in keys):
+            return what, do
+    if str(first.get("type")).startswith(("thread.", "turn.", "item.")):
         return "is the output of codex exec --json", "open the rollout in the sessions folder of Codex"
-    return None
+    named = f" with {', '.join(key[:30] for key in list(first)[:5])}" if first else ""
+    known = "sessions of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph and deepnb can be opened"
+    return f"is {'JSON' if first else 'a file'} of no kind that is known here{named}", known

@@ -6,17 +6,15 @@ from typing import Any
 
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import blocks, content_text, count, dollars, iso, mapping, text
+from deepnb.wings.open.json_values import content_text, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
-_SILENT = frozenset(("model_change", "thinking_level_change", "label", "reset", "leaf", "custom"))
 _FAILED = ("aborted", "error")
 _LEAVES = ("leafId", "targetId", "entryId")
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether these are lines of pi: a header, and messages in it."""
     first = objects[0] if objects else {}
     return first.get("type") == "session" and "id" in first and "cwd" in first and "session" not in first
 
@@ -54,8 +52,6 @@ def _items(kind: str, value: Mapping[str, Any], message: Mapping[str, Any]) -> I
             yield it.Fact(text(value.get("name")), 0, "title")
         case "custom" if value.get("customType") == "openclaw:prompt-error":
             yield it.Note(text(mapping(value.get("data")).get("error")) or "a prompt failed")
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
@@ -66,7 +62,15 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
         case "user":
             yield it.Prompt(said, len(said))
         case "assistant":
-            yield from _answer(message, key)
+            failed, told = message.get("stopReason") in _FAILED, mapping(message.get("usage"))
+            cached, out = count(told.get("cacheRead")), count(told.get("output"))
+            given = count(told.get("input")) + cached + count(told.get("cacheWrite"))
+            paid = dollars(mapping(told.get("cost")).get("total"))
+            usage = Usage(given, out, cached, paid) if (given or out) and not failed else None
+            yield it.Reply(key=key, model=text(message.get("model")), usage=usage)
+            yield from it.reply_items(content, key)
+            if failed:
+                yield it.Note(text(message.get("errorMessage")) or f"the reply was {message['stopReason']}")
         case "toolResult" | "tool":
             id_ = text(message.get("toolCallId")) or text(message.get("tool_call_id"))
             yield it.Result(said, len(said), id_, text(message.get("toolName")), bool(message.get("isError")))
@@ -79,24 +83,6 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
                 yield it.Context(ran, len(ran), "bash")
         case "custom" | "hookMessage" | "branchSummary" | "compactionSummary" | "system":
             yield it.Context(said, len(said), text(message.get("customType"))[: it.HEAD] or text(role))
-        case _:
-            yield it.Other(f"line message/{text(role) or '(no role)'}"[: it.HEAD])
-
-
-def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
-    failed = message.get("stopReason") in _FAILED
-    yield it.Reply(key=key, model=text(message.get("model")), usage=None if failed else _usage(message))
-    yield from (it.block_item(block, key) for block in blocks(message.get("content")))
-    if failed:
-        yield it.Note(text(message.get("errorMessage")) or f"the reply was {message['stopReason']}")
-
-
-def _usage(message: Mapping[str, Any]) -> Usage | None:
-    told = mapping(message.get("usage"))
-    read = count(told.get("cacheRead"))
-    given = count(told.get("input")) + read + count(told.get("cacheWrite"))
-    cost = dollars(mapping(told.get("cost")).get("total"))
-    return Usage(given, count(told.get("output")), read, cost) if given or count(told.get("output")) else None
 
 
 def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.Arrangement:
@@ -106,22 +92,21 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
             if isinstance(item, it.Reply | it.Text | it.Thought | it.Tool) and not item.key:
                 item.key = f"line-{entry.line}"
     by_id = {entry.id: entry for entry in entries if entry.id}
-    last = next((entry for entry in reversed(entries) if entry.id and entry.facts["type"] != "leaf"), None)
-    if last is None:
+    at: it.Entry | None = None
+    for entry in entries:
+        if entry.facts["type"] == "leaf":  # it names where the session stands, until more is written
+            at = by_id.get(entry.facts["leaf"], at)
+        elif entry.id:
+            at = entry
+    if at is None:
         return it.Arrangement(entries)
-    leaf = next((by_id[e.facts["leaf"]] for e in reversed(entries) if e.facts.get("leaf") in by_id), None)
-    at: it.Entry | None = last
-    if leaf is not None:
-        # Messages that were written after the line that names the leaf say where it stands.
-        named = max(n for n, e in enumerate(entries) if e.facts.get("leaf") == leaf.id)
-        at = last if any(e is last for e in entries[named + 1 :]) else leaf
     path: dict[int, it.Entry] = {}
     while at is not None and id(at) not in path:
         path[id(at)] = at
         at = by_id.get(at.parent or "")
     main = list(reversed(path.values()))
     left = sum(entry.has(it.Prompt) for entry in entries if entry.id and id(entry) not in path)
-    return it.Arrangement(main, counts={OTHER_BRANCHES: left} if left else {})
+    return it.Arrangement(main, counts={OTHER_BRANCHES: left})
 
 
 PI = JsonlFormat("pi", "pi", fits, parse, arrange)

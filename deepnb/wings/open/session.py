@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -26,15 +26,15 @@ from deepnb.session.subagents import SessionSubagents
 from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
-from deepnb.values.messages import SUMMARY, Message
+from deepnb.values.lazy import LazyMapping
+from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
-from deepnb.values.turn import Compacted, Event, ModelEnded, Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
+from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.opening import SessionFile
-from deepnb.wings.open.opening import list_sessions as read_list
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.turns import LazyTurn, SessionTurns
-from deepnb.wings.open.values import FileContent, FileTurn, SessionIndex, SessionRows
+from deepnb.wings.open.values import FileEdit, FileTurn, SessionIndex
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
     from deepnb.running.storage import Place
 
-MOST_CHARACTERS = 8_000_000
-"""Characters of messages that a fork begins with."""
 MOST_LINES = 200
 """Lines of memory that are offered."""
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")  # the blanks and the slash of `my logs/1`
@@ -65,26 +63,67 @@ def open_session(
     if name is not None:
         check_name(name)
     file = read_session(path, thread)
-    return OpenedSession(file, name or name_of(file.index), into or Session())
+    plain = _ODD.sub("-", file.index.id).strip("-._")
+    plain = plain if len(plain) <= _WHOLE else plain[:_ID]  # claude-code-1f0c2a3b
+    return OpenedSession(file, name or f"{file.index.format}-{plain}".strip("-._"), into or Session())
 
 
-def list_sessions(path: str | Path) -> SessionRows:
-    """The sessions below a directory, or in a file or database, the newest first; of each only the ends are read."""
-    return read_list(path)
+# -- its turns, so that what shows a session's own shows these
 
 
-def name_of(index: SessionIndex) -> str:
-    """Return `claude-code-1f0c2a3b`: the format, and the session's id or the beginning of a long one."""
-    plain = _ODD.sub("-", index.id).strip("-._")
-    plain = plain if len(plain) <= _WHOLE else plain[:_ID]
-    return f"{index.format}-{plain}".strip("-._")
+def turns_of(session: SessionFile, thread: str) -> list[Turn]:
+    """Return the turns, under the name of a thread."""
+    contents = [session.content(figures.number) for figures in session.index.turns]
+    edits = [edit for content in contents for edit in content.edits]
+    files: Mapping[str, str] = LazyMapping(partial(memory_after, edits, 0))
+    made, before = list[Turn](), Snapshot(thread, files, memory=files, messages=Messages())
+    for figures, content in zip(session.index.turns, contents, strict=True):
+        files = LazyMapping(partial(memory_after, edits, figures.number))
+        messages = before.messages.replace_from(len(before.messages), content.messages)
+        offload = content.compactions[-1] if content.compactions else before.offload
+        after = Snapshot(thread, files, memory=files, messages=messages, offload=offload)
+        own = [call for call in figures.calls if not call.path and call.purpose == "answer"]
+        made.append(
+            Turn(
+                figures.number, thread, content.prompt, content.text, content.events, before, after, figures.usage,
+                own[-1].budget if own else None, figures.models[-1] if figures.models else "",
+                seconds_between(figures.started, figures.ended), figures.started, interrupted=content.interrupted,
+            )
+        )  # fmt: skip
+        before = after
+    return made
+
+
+def memory_after(edits: Sequence[FileEdit], number: int) -> Mapping[str, str]:
+    """Return the memory files after so many turns, as far as the session's edits tell them.
+
+    Of a file that is changed only later, it is what it was before that change; of one that is never told whole,
+    the passages that were changed.
+    """
+    files: dict[str, str] = {}
+    created: set[str] = set()
+    for edit in edits:
+        if edit.path not in files and edit.path not in created:
+            if edit.before is not None or edit.hunks:
+                passages = "\n".join(old for old, _ in edit.hunks if old)
+                files[edit.path] = passages if edit.before is None else edit.before
+            else:
+                created.add(edit.path)
+        if edit.turn <= number:
+            text = files.get(edit.path, "") if edit.before is None else edit.before
+            for old, new in edit.hunks:
+                if old and old in text:
+                    text = text.replace(old, new)  # there once, unless the call said that all are meant
+                elif new not in text:
+                    text = f"{text.rstrip()}\n{new}" if text.strip() else new
+            files[edit.path] = text if edit.after is None else edit.after
+    return files
 
 
 # -- a workspace of one thread, in which nothing can be changed
 
 
 def refusal(name: str) -> DeepnbError:
-    """Return that a thread is only for reading, and how to go on from it."""
     return RefusedError(f"thread {name} was opened to be read", "%agent fork NAME --at N goes on from its turn N")
 
 
@@ -92,14 +131,12 @@ class OpenedState(State):
     """The state of a thread as its file tells it; whatever would write is an error."""
 
     def ensure_checkpoint(self, thread: Thread) -> None:
-        """Nothing: the thread is whole."""
+        pass  # the thread is whole
 
     def snapshot(self, thread: Thread) -> Snapshot:
-        """Return the state that the thread ended with, memory included."""
         return thread.snapshot
 
     def read(self, thread: Thread) -> Mapping[str, Any]:
-        """Its memory files, as far as the session's edits tell them: path -> FileData."""
         return {path: {"content": text, "encoding": "utf-8"} for path, text in thread.snapshot.files.items()}
 
     def write(self, thread: Thread, update: Mapping[str, Any]) -> None:
@@ -110,27 +147,25 @@ class OpenedState(State):
 
 
 class OpenedWorkspace(Workspace):
-    """One thread, whose turns are read when they are looked at."""
+    """One thread with all its turns."""
 
     def __init__(self, file: SessionFile, name: str, opener: Current) -> None:
         """`opener` has the time."""
         super().__init__(Options(), opener.clock, first=name)
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
-        self._figures = file.index.turns
-        self.content, thread = SessionTurns(file), self.current.thread
-        thread.turns = list(self.content.turns(name))
-        thread.root = self.content.snapshot(name, 0)
-        thread.snapshot = self.content.snapshot(name, len(thread.turns))
+        self.figures = file.index.turns
+        thread = self.current.thread
+        thread.turns = turns_of(file, name)
+        thread.root = thread.turns[0].before if thread.turns else Snapshot(name)
+        thread.snapshot = thread.turns[-1].after if thread.turns else thread.root
         self.current.read_only = refusal(name)
-        self.home.place = lambda home: self._place()
+        self.home.place = self._place
 
     def fills(self) -> tuple[list[int], list[int]]:
-        """Return what the index says of the requests: no turn is read."""
-        return context_series(self._figures)
+        return context_series(self.figures)
 
-    def _place(self) -> Place:
-        """Return the home of its memory, as far as the session's edits tell it; whatever would write is an error."""
+    def _place(self, home: str) -> Place:
         from deepnb.engine.state_backend import HomeBackend
         from deepnb.running.storage import Place
 
@@ -195,16 +230,7 @@ class OpenedSession(Session):
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """The one thread of it."""
-        compacted = tuple(turn.number for turn in self.figures if turn.compactions)
-        words = tuple(turn.prompt for turn in self.figures[-20:])
-        about: dict[str, Any] = {"compacted": compacted, "prompts": words, "source": self.source}
-        return ThreadInfos([ThreadInfo(self.thread, len(self.figures), 0, True, **about)])
-
-    def switch(self, name: str) -> str:
-        """Its one thread, or an error: the others are threads of the session that opened it."""
-        if name != self.thread:
-            raise NotFoundError(f"no thread {name!r} in this file", f"%agent switch {name}")
-        return name
+        return ThreadInfos(replace(info, messages=0, source=self.source) for info in super().threads)
 
     def fork(self, name: str | None = None, at: int | None = None) -> str:
         """Start a thread after turn `at` (by default the last) in the session that opened this; returns its name.
@@ -221,10 +247,6 @@ class OpenedSession(Session):
         budgets = [turn.budget for turn in self.turns if turn.budget is not None]
         return replace(budgets[-1], growth=growth([one.total for one in budgets])) if budgets else None
 
-    def spent(self) -> dict[str, Spent]:
-        """Name of a nested agent -> what it spent."""
-        return self.subagents.spent()
-
     def history(self) -> HistorySections:
         """What its compactions removed, word for word, credentials masked."""
         return HistorySections(_sections(self))
@@ -239,6 +261,7 @@ class OpenedSession(Session):
 class OpenedMemory(SessionMemory):
     """The memory files of an opened session, as far as its edits tell them."""
 
+    _workspace: OpenedWorkspace
     known_state = "edited"
 
     @property
@@ -247,17 +270,13 @@ class OpenedMemory(SessionMemory):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
-        edits = (edit for turn in turns for edit in (turn.figures.edits if turn.figures else ()))
-        return tuple(dict.fromkeys(edit.path for edit in edits))
+        return tuple(dict.fromkeys(edit.path for turn in self._workspace.figures for edit in turn.edits))
 
     def shares(self) -> dict[str, tuple[int, int]]:
-        """Nothing: what its prompts held is not known."""
-        return {}
+        return {}  # what its prompts held is not known
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The files that it edited: a session in a file has no other layers."""
         return self.sources
 
     def paths(self) -> tuple[str, ...]:
@@ -269,47 +288,43 @@ class OpenedMemory(SessionMemory):
         return str(files[path])
 
     def mark_shown(self, snapshot: Snapshot) -> None:
-        """Nothing is written on top of it."""
+        pass  # nothing is written on top of it
 
     def log_entries(self) -> tuple[Entry, ...]:
-        """Nothing: its edits are in its turns."""
-        return ()
+        return ()  # its edits are in its turns
 
     def count(self, text: str) -> int:
-        """Tokens of a text, an estimate."""
         return approximate(text)
 
     def keep(self, directory: str | Path) -> int:
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:
-        figures = getattr(turn, "figures", None)
-        return bool(figures and figures.edits)
+        return bool(self._workspace.figures[turn.number - 1].edits)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         return {path: redact(text) for path, text in files.items()}
 
 
 class OpenedSubagents(SessionSubagents):
-    """The agents that an opened session called."""
+    """The agents that an opened session called; how often each was used is not known."""
+
+    _workspace: OpenedWorkspace
 
     def spent(self) -> dict[str, Spent]:
-        """Name -> what it spent; how often it was used is not known."""
         from deepnb.session.tables import spent_by
 
-        turns: tuple[LazyTurn, ...] = tuple(self._workspace.turns)  # type: ignore[arg-type]
-        return spent_by((call for turn in turns for call in turn.calls if call.path), {})
+        return spent_by((call for turn in self._workspace.figures for call in turn.calls if call.path), {})
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:
     """Yield for each compaction the messages that came since the one before it."""
     gone: list[Message] = []
-    turns: tuple[LazyTurn, ...] = tuple(session.turns)  # type: ignore[arg-type]
     last = max((turn.number for turn in session.figures if turn.compactions), default=0)
-    for turn in turns[:last]:
+    for turn in session.figures[:last]:
         content = session.file.content(turn.number)
-        offloads, messages = list(content.compactions), list(content.messages)
-        for message in messages:
+        offloads = list(content.compactions)
+        for message in content.messages:
             if message.source == SUMMARY and offloads:
                 yield _section(session, gone, offloads.pop(0))
                 gone = []
@@ -345,69 +360,30 @@ def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: s
     if work.options.graph is not None:
         what = "a graph of your own can't go on from an opened session"
         raise RefusedError(what, "%agent use MODEL, then fork again")
-    source = opened.current.thread.name
-    first, messages = view(opened, index.turns[:number])
+    source, turns = opened.current.thread.name, opened.turns[:number]
+    first = max((turn.number for turn in turns if turn.compacted), default=1)
+    messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
+    # What the model had after these turns: the last summary, and what came since.
+    messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
     origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
     tools = {tool for tool, _ in work.built.tools}
     made = work.threads.new(name, origin=f"{source}@{number}")
     try:
         work.state.ensure_checkpoint(made)
         work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
-        made.turns = _turns(opened, index, made, number, first)
+        bare = Snapshot(made.name)
+        made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
+        made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
         work.transcripts.outside(made.name, made.snapshot.messages, ())
     except BaseException:
         work.threads.undo()
         raise
-    _offer(work, opened.content.memory(number), f"from {index.kind}, session {index.id}")
+    _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
     work.current.tell()
     return made.name
 
 
-def view(opened: OpenedWorkspace, turns: Sequence[FileTurn]) -> tuple[int, list[Message]]:
-    """Return (number of the first turn in it, what the model had after these turns): the last summary, and what came since.
-
-    Turns before the last ones are left out where all are more than any model takes.
-    """
-    kept: list[list[Message]] = []
-    last = max((turn.number for turn in turns if turn.compactions), default=1)
-    first, room = last, MOST_CHARACTERS
-    for turn in reversed(turns[last - 1 :]):
-        found = list(opened.content.content(turn.number).messages)
-        at = [n for n, message in enumerate(found) if message.source == SUMMARY] if turn.compactions else []
-        found = found[at[-1] :] if at else found
-        room -= sum(len(message.text) for message in found)
-        if kept and room < 0:
-            first = turn.number + 1
-            break
-        kept.append(found)
-    return first, [message for found in reversed(kept) for message in found]
-
-
-def _turns(opened: OpenedWorkspace, index: SessionIndex, made: Thread, number: int, first: int) -> list[Turn]:
-    """Return the turns as the thread's own: those that a compaction has removed by their first words and figures."""
-    turns = []
-    for figures in index.turns[:number]:
-        if figures.number >= first:
-            content = opened.content.content(figures.number)
-        else:
-            events: list[Event] = [ModelEnded(call, call.path) for call in figures.calls]
-            events += (Compacted(one.offload) for one in figures.compactions)
-            content = FileContent(figures.number, figures.prompt, "", tuple(events), ())
-        answers = [call.budget for call in figures.calls if not call.path and call.purpose == "answer"]
-        turns.append(
-            Turn(
-                figures.number, made.name, content.prompt, content.text, content.events,
-                Snapshot(made.name), Snapshot(made.name), figures.usage, answers[-1] if answers else None,
-                figures.models[-1] if figures.models else "", content.seconds, figures.started,
-                interrupted=content.interrupted,
-            )
-        )  # fmt: skip
-    turns[-1] = replace(turns[-1], after=made.snapshot)
-    return turns
-
-
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:
-    """Hold the lines of foreign memory files for the user."""
     if not work.options.enable_memory:
         return
     target = work.options.memory[0]

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,12 @@ from deepnb.context.transcript import Line, live_messages
 from deepnb.values.messages import SUMMARY
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
-from deepnb.wings.open.indexing import link
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _BETWEEN = frozenset(("turn", "moved", "rewind", "fork", "undo", "head"))
 """Lines that stand between turns: how long a turn took, they do not say."""
-_SILENT = _BETWEEN | {"tool_start", "tool_end"}
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
@@ -65,8 +62,6 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
                 yield it.Interruption(why)
             if why := text(value.get("error")):
                 yield it.Note(why)
-        case _ if kind not in _SILENT:
-            yield it.Other(f"line {kind or '(no type)'}"[: it.HEAD])
 
 
 def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -88,16 +83,24 @@ def _message(value: Mapping[str, Any]) -> Iterator[it.Item]:
 
 def _usage(value: Mapping[str, Any]) -> Usage | None:
     told = mapping(value.get("usage"))
-    if not told:
-        return None
     cached = None if told.get("cached") is None else count(told["cached"])
-    return Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
+    given = Usage(count(told.get("input")), count(told.get("output")), cached, dollars(told.get("cost")))
+    return given if told else None
 
 
 def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> it.Arrangement:
     """Return the thread as it stands, and its nested agents by the calls of `task`."""
-    lines = _once(entries)
-    live = _live(lines)
+    known: dict[tuple[str, int], it.Entry] = {}
+    for entry in entries:  # a line may be in the file again
+        known.setdefault((entry.facts["session"], entry.facts["n"]), entry)
+    last = {e.id: e for e in known.values() if e.facts["type"] == "message"}
+    lines = [e for e in known.values() if e.facts["type"] != "message" or last[e.id] is e]
+    told = []
+    for one in lines:
+        data, facts = {"id": one.id, "parent": one.parent}, one.facts
+        data |= {"head": facts["head"] or None} if "head" in facts else {}
+        told.append(Line(facts["type"], one.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
+    live = {line.data["id"] for line in live_messages(told)}
     stretches: list[list[it.Entry]] = [[]]
     for entry in lines:
         if entry.facts["type"] == "turn" and not entry.facts.get("resumed"):
@@ -118,28 +121,7 @@ def arrange(entries: list[it.Entry], companions: dict[Path, list[it.Entry]]) -> 
             elif entry.id in live if entry.facts["type"] == "message" else entry.facts["type"] not in _BETWEEN:
                 main.append(entry)
     agents = [it.Agent("/".join(path), call=path[-1], entries=own) for path, own in nested.items()]
-    link(agents, [*main, *chain.from_iterable(nested.values())])
-    told = {OTHER_BRANCHES: prompts, "subagents": len(agents)}
-    return it.Arrangement(main, agents, {name: n for name, n in told.items() if n})
-
-
-def _once(entries: list[it.Entry]) -> list[it.Entry]:
-    """Return each line once, and of a message that was written again the last."""
-    found: dict[tuple[str, int], it.Entry] = {}
-    for entry in entries:
-        found.setdefault((entry.facts["session"], entry.facts["n"]), entry)
-    last = {e.id: e for e in found.values() if e.facts["type"] == "message"}
-    return [e for e in found.values() if e.facts["type"] != "message" or last[e.id] is e]
-
-
-def _live(entries: Sequence[it.Entry]) -> set[str]:
-    """Return ids of the messages on the way from the head to the root, as the session of the last line left it."""
-    lines = []
-    for entry in entries:
-        data, facts = {"id": entry.id, "parent": entry.parent}, entry.facts
-        data |= {"head": facts["head"] or None} if "head" in facts else {}
-        lines.append(Line(facts["type"], entry.at, facts["session"], facts["n"], data, path=facts.get("path", ())))
-    return {line.data["id"] for line in live_messages(lines)}
+    return it.Arrangement(main, agents, {OTHER_BRANCHES: prompts})
 
 
 TRANSCRIPT = JsonlFormat("deepnb", "deepnb", fits, parse, arrange)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
@@ -14,9 +13,6 @@ HIDDEN = "(hidden by the provider)"
 
 OTHER_BRANCHES = "turns in other branches"
 """In `SessionIndex.counts`: prompts that were taken back or left."""
-
-Begin = Literal["prompt", "command", "start"]
-"""What a turn begins with: a prompt; a slash command; `start`: neither, the file begins in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +26,9 @@ class FileEdit:
     before: str | None = None
     """The whole file before, where the session file holds it."""
     after: str | None = None
-    """The whole file after, where the session file holds it."""
+    """The whole file after, where the call wrote it."""
     hunks: tuple[tuple[str, str], ...] = ()
-    """What was replaced by what, where the whole is not known."""
-
-    def __repr__(self) -> str:
-        return short_repr(self, f"{self.path} in turn {self.turn}")
+    """What was replaced by what, where it did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,6 @@ class FileTurn:
     """Counted from 1."""
     prompt: str
     """Its first words; `FileContent.prompt` is the whole."""
-    begin: Begin = "prompt"
     started: str = ""
     """ISO timestamp, or empty."""
     ended: str = ""
@@ -69,7 +61,7 @@ class FileTurn:
     """Name -> calls by the agents it called."""
     compactions: tuple[FileCompaction, ...] = ()
     edits: tuple[FileEdit, ...] = ()
-    """Of memory files; without their texts, which `FileContent.edits` has."""
+    """Of memory files."""
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
@@ -104,9 +96,6 @@ class FileContent:
     seconds: float = 0.0
     interrupted: str | None = None
 
-    def __repr__(self) -> str:
-        return short_repr(self, f"of turn {self.number}: events={len(self.events)} messages={len(self.messages)}")
-
     @property
     def calls(self) -> tuple[Call, ...]:
         return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
@@ -139,11 +128,8 @@ class SessionIndex:
     bytes: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """What else was counted: `commands`, `turns in other branches`, `subagents`."""
-    unknown: Mapping[str, int] = field(default_factory=dict)
-    """Types of lines (`line NAME`) and of blocks (`block NAME`) that this reader has no use for -> how many."""
-    bad_lines: tuple[int, ...] = ()
-    """Numbers, from 1, of lines that can't be read; the first 100."""
     bad: int = 0
+    """Lines that can't be read."""
     notices: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -169,18 +155,16 @@ class SessionIndex:
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A session in a list of sessions, as the beginning and the end of its file tell it."""
+    """A session in a list of sessions, as the beginning of its file tells it."""
 
     path: str
     id: str
     kind: str
     at: str = ""
-    """ISO timestamp of its last line, or of the file's last change."""
+    """ISO timestamp of its last change, or of the file's."""
     prompt: str = ""
     """First words of the first prompt, or the title."""
     bytes: int = 0
-    context: int | None = None
-    """Tokens that the last call was given; None where the end of the file does not say."""
     several: bool = False
     """Whether its file may have others, so that its id is to be named."""
     problem: str = ""

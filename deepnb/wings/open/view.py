@@ -4,11 +4,10 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.turn import Usage
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
-from deepnb.views.view import Picture, table_html, table_text, table_view
+from deepnb.views.view import Picture, table_html, table_text
 from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 
@@ -38,7 +37,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
         plot = plot_html(*sampled(figures, marks, _BARS))
         body += [h.label("context over time, in tokens"), plot, h.muted(ends)]
     if newest := index.turns[-_NEWEST:]:
-        table = turn_rows(newest)
+        table = _turn_rows(newest)
         lines += ["", table_text(HEAD, table, right=(0, 3, 4, 5))]
         if len(newest) < len(index.turns):
             body.append(h.label(f"newest {len(newest)} of {counted(len(index.turns), 'turn')}"))
@@ -54,9 +53,8 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
 
 
 def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
-    """Yield (what, figures) of a session; those that are not known are empty."""
     turns = index.turns
-    yield "file", f"{short(index.path, 200)} ({size(index.bytes)})"
+    yield "file", short(index.path, 200) + (f" ({size(index.bytes)})" if index.bytes else "")
     called = [(index.title, "{}"), (index.id, "id {}"), (index.cwd, "in {}"), (index.version, "version {}")]
     yield "session", " · ".join(form.format(short(text, 80)) for text, form in called if text)
     times = [at[:16].replace("T", " ") for turn in turns for at in (turn.started, turn.ended) if at]
@@ -71,36 +69,22 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
         used.update(turn.tools)
         used.update(turn.nested_tools)
     yield "tools", _some([f"{short(name, 40)} {n:,}" for name, n in used.most_common()])
-    yield "tokens", _spent(index.usage)
-    yield "context", _context(index)
+    spent = index.usage
+    cached = f" ({percent(spent.cached, spent.input)} cached)" if spent.cached else ""
+    paid = f", {cost(spent.cost)}" if spent.cost is not None else ""
+    yield "tokens", f"{spent.input:,} in{cached}, {spent.output:,} out{paid}" if spent.input or spent.output else ""
+    biggest, now = max(context_series(turns)[0], default=0), ""
+    exact = any(call.usage is not None for turn in turns for call in turn.calls)
+    if (last := index.context) is not None:
+        part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
+        now = f"{tokens(last, exact)}{part} at the end, "
+    compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
+    yield "context", f"{now}at most {tokens(biggest, exact)}{compactions}" if biggest else ""
     also = (f"{n:,} {what if n > 1 else what.removesuffix('s')}" for what, n in index.counts.items())
     yield "also", ", ".join(also)
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
-    yield "unknown", _some([f"{n:,} × {short(what, 40)}" for what, n in index.unknown.items()])
-    bad = _some([str(n) for n in index.bad_lines])
-    yield "unreadable", f"{counted(index.bad, 'line')}: {bad}".removesuffix(": ") if index.bad else ""
-
-
-def _spent(usage: Usage) -> str:
-    if not usage.input and not usage.output:
-        return ""
-    paid = f", {cost(usage.cost)}" if usage.cost is not None else ""
-    cached = f" ({percent(usage.cached, usage.input)} cached)" if usage.cached else ""
-    return f"{usage.input:,} in{cached}, {usage.output:,} out{paid}"
-
-
-def _context(index: SessionIndex) -> str:
-    biggest, last = max(context_series(index.turns)[0], default=0), index.context
-    if not biggest:
-        return ""
-    exact = any(call.usage is not None for turn in index.turns for call in turn.calls)
-    now = ""
-    if last is not None:
-        part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
-        now = f"{tokens(last, exact)}{part} at the end, "
-    compactions = f", {counted(index.compactions, 'compaction')}" if index.compactions else ""
-    return f"{now}at most {tokens(biggest, exact)}{compactions}"
+    yield "unreadable", counted(index.bad, "line") if index.bad else ""
 
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
@@ -117,19 +101,11 @@ def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
     return figures, sorted({mark for mark in marks if mark < len(figures)})
 
 
-def file_turns_view(turns: Sequence[FileTurn], stamp: str = "") -> Picture:
-    """Return the turns of an opened session, as its index has them."""
-    shown = turns[-_LISTED:]
-    title = "turns" if len(shown) == len(turns) else f"turns · the last {len(shown):,} of {len(turns):,}"
-    empty = "this session has no turns"
-    return table_view(HEAD, turn_rows(shown), title, (0, 3, 4, 5), empty, stamp)
-
-
-def turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
+def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
     return [
         (
             f"{turn.number}",
-            short(turn.prompt, _WORDS) or ("(begins in the middle)" if turn.begin == "start" else "(no words)"),
+            short(turn.prompt, _WORDS) or "(no words)",
             short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
             "" if turn.context is None else f"{turn.context:,}",
             f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
@@ -147,19 +123,17 @@ def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
     for row in shown:
         at, kind = row.at[:16].replace("T", " "), short(row.kind, 20)
         large, about = size(row.bytes) if row.bytes else "", row.problem or row.prompt or "(no words)"
-        context = f"{row.context:,} tokens" if row.context else ""
-        lines += ["", "  ".join(filter(None, (at, kind, large, context, short(about, 56))))]
+        lines += ["", "  ".join(filter(None, (at, kind, large, short(about, 56))))]
         lines += [] if row.problem else [f"  {open_cell(row)}"]
-        figure = "" if row.context is None else f"{row.context:,}"
         typed = h.muted("can't be opened") if row.problem else h.code(open_cell(row))
-        cells.append((at, kind, large, figure, short(about, 72), typed))
+        cells.append((at, kind, large, short(about, 72), typed))
     more = f", the newest {len(shown):,} are listed" if len(rows) > len(shown) else ""
     title = (f"sessions{f' in {short(place, 80)}' if place else ''}", f"{len(rows):,}{more}")
     if not rows:
         nothing = "no session of a known kind"
         return Picture(title, ["", nothing], [h.muted(nothing)])
-    head = ("time", "made by", "size", "context", "first words", "to open it")
-    return Picture(title, lines, [table_html(head, cells, (2, 3))])
+    head = ("time", "made by", "size", "first words", "to open it")
+    return Picture(title, lines, [table_html(head, cells, (2,))])
 
 
 def open_cell(row: SessionRow) -> str:
@@ -180,6 +154,5 @@ def size(count: int) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    """Return the first of them, and how many more there are."""
     more = len(words) - _NAMED
     return ", ".join(words[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

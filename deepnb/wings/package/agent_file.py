@@ -34,7 +34,7 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
     """Return the code of the model that is meant in a session; raise CantWriteError where it can't be written."""
     if model == OFFLINE:
         return ModelCode(repr(OFFLINE))
-    made = resolve(model, base_url=base_url, namespace=namespace).model
+    made: Any = resolve(model, base_url=base_url, namespace=namespace).model
     if is_tape(made):
         raise CantWriteError("plays a tape")
     package = distribution(type(made).__module__)
@@ -44,25 +44,20 @@ def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -
         return ModelCode(repr(model), (), needs, key)
     if (found := place(type(made))) is None:
         raise CantWriteError(f"is a {type(made).__name__}, a class of the notebook")
-    fields = ", ".join(f"{name}={text}" for name, text in _fields(made))
-    return ModelCode(f"{found[1]}({fields})", (f"from {found[0]} import {found[1]}",), needs, key)
-
-
-def _fields(model: Any) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the fields that were given."""
-    for name in sorted(model.model_fields_set):
-        info, value = type(model).model_fields.get(name), getattr(model, name, None)
+    fields = []
+    for name in sorted(made.model_fields_set):
+        info, value = type(made).model_fields.get(name), getattr(made, name, None)
         if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
             continue
-        if value == info.get_default(
-            call_default_factory=info.default_factory is not None and not info.default_factory_takes_validated_data
-        ):
+        calls = info.default_factory is not None and not info.default_factory_takes_validated_data
+        if value == info.get_default(call_default_factory=calls):
             continue
         if (text := literal(value)) is None:
             raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
-        if found := in_value(name, value):
-            raise CantWriteError(f"has {name}, which holds {found}")
-        yield name, text
+        if holds := in_value(name, value):
+            raise CantWriteError(f"has {name}, which holds {holds}")
+        fields.append(f"{name}={text}")
+    return ModelCode(f"{found[1]}({', '.join(fields)})", (f"from {found[0]} import {found[1]}",), needs, key)
 
 
 # -- `agent.py` of an application
@@ -88,7 +83,12 @@ def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
         models = [model_code(options.model, options.base_url, options.namespace)]
     except CantWriteError as why:
         raise CantWriteError(f"the model {why}") from None
-    agents, left_out = _subagents(options, module, known, models)
+    agents, left_out = list[str](), list[LeftOut]()
+    for agent in options.subagents:
+        try:
+            agents.append(_subagent(agent, options, module, known, models))
+        except CantWriteError as why:
+            left_out.append(LeftOut(f"subagent {agent.name}", str(why)))
     given = {"model": models[0].code, **dict(_plain(options))}
     if module.names:
         given["tools"] = LIST
@@ -100,21 +100,16 @@ def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
     gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
     needs = frozenset(line for one in models for line in one.requirements)
     keys = tuple(dict.fromkeys(one.key for one in models if one.key))
-    return Code(_text(given, models, module), needs, (*gone, *left_out), keys=keys)
-
-
-def _text(given: Mapping[str, str], models: Sequence[ModelCode], module: Code) -> str:
-    used = [LIST, *(name for name in module.names.values() if name in given.get("subagents", ""))]
     imports = {"from deepnb.middleware import application", *(line for one in models for line in one.imports)}
     if module.names:
-        imports.add(f"from {NAME} import {', '.join(dict.fromkeys(used))}")
+        used = (name for name in module.names.values() if name in given.get("subagents", ""))
+        imports.add(f"from {NAME} import {', '.join(dict.fromkeys((LIST, *used)))}")
     lines = [_HEAD, "", "from pathlib import Path", "", *sorted(imports), "", "graph = application("]
     lines += ["    Path(__file__).parent,", *(f"    {name}={text}," for name, text in given.items()), ")", ""]
-    return "\n".join(lines)
+    return Code("\n".join(lines), needs, (*gone, *left_out), keys=keys)
 
 
 def _plain(options: Options) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the options that are plain values, and not the default."""
     for one in fields(Options):
         value = getattr(options, one.name)
         if (
@@ -134,25 +129,20 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
         yield one.name, text
 
 
-def _subagents(
-    options: Options, module: Code, known: Sequence[str], models: list[ModelCode]
-) -> tuple[list[str], list[LeftOut]]:
-    """Return the texts of the subagents, and those left out; a model of their own is added to `models`."""
-    texts, left_out = list[str](), list[LeftOut]()
-    for agent in options.subagents:
-        try:
-            texts.append(_subagent(agent, options, module, known, models))
-        except CantWriteError as why:
-            left_out.append(LeftOut(f"subagent {agent.name}", str(why)))
-    return texts, left_out
-
-
 def _subagent(agent: Subagent, options: Options, module: Code, known: Sequence[str], models: list[ModelCode]) -> str:
+    """Return the text of a subagent; a model of its own is added to `models`."""
     if agent.more:
         raise CantWriteError(f"has {', '.join(agent.more)}, which is only in this kernel")
     pairs = {name: repr(getattr(agent, name)) for name in ("name", "description", "system_prompt")}
     if agent.tools is not None:
-        pairs["tools"] = f"[{', '.join(_tool(tool, module, known) for tool in agent.tools)}]"
+        names = []
+        for tool in agent.tools:
+            if isinstance(tool, str) and tool not in known:
+                raise CantWriteError(f"uses the tool {tool}, which is left out")
+            if not isinstance(tool, str) and id(tool) not in module.names:
+                raise CantWriteError("has a tool that is left out")
+            names.append(repr(tool) if isinstance(tool, str) else module.names[id(tool)])
+        pairs["tools"] = f"[{', '.join(names)}]"
     if agent.skills:
         pairs["skills"] = repr(list(agent.skills))
     if agent.model is not None:
@@ -162,13 +152,3 @@ def _subagent(agent: Subagent, options: Options, module: Code, known: Sequence[s
     if found := in_texts((text, agent.description, agent.system_prompt)):
         raise CantWriteError(f"holds {found}")
     return text
-
-
-def _tool(tool: Any, module: Code, known: Sequence[str]) -> str:
-    if isinstance(tool, str):
-        if tool not in known:
-            raise CantWriteError(f"uses the tool {tool}, which is left out")
-        return repr(tool)
-    if (name := module.names.get(id(tool))) is None:
-        raise CantWriteError("has a tool that is left out")
-    return name

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -54,26 +54,14 @@ def module_of(tools: Sequence[Any], listed: int | None = None) -> Code:
         else:
             draft = trial
     mine = [names[id(tool)] for tool in tools[:listed] if id(tool) in names]
-    return Code(_text(draft, mine), frozenset(draft.requirements), tuple(left_out), names)
-
-
-def _text(draft: _Draft, tools: Iterable[str]) -> str:
-    """Return the module: values close together, definitions two lines apart."""
-    parts = ['"""Tools of the agent, with what they use, as they are in the notebook."""']
-    parts += ["\nfrom __future__ import annotations"] if draft.future else []
     imports = sorted(draft.imports, key=lambda line: (line.startswith("from "), line))
-    parts += ["\n" + "\n".join(imports)] if imports else []
-    before = "import"
-    for block in (*draft.blocks.values(), f"{LIST} = [{', '.join(tools)}]"):
-        kind = "definition" if "\n" in block else "value"
-        gap = "" if kind == before == "value" else "\n" if kind == "value" and before == "import" else "\n\n"
-        parts.append(f"{gap}{block}")
-        before = kind
-    return "\n".join(parts) + "\n"
+    future = "from __future__ import annotations" if draft.future else ""
+    head = '"""Tools of the agent, with what they use, as they are in the notebook."""', future, "\n".join(imports)
+    blocks = ("\n\n".join(filter(None, head)), *draft.blocks.values(), f"{LIST} = [{', '.join(mine)}]")
+    return Code("\n\n\n".join(blocks) + "\n", frozenset(draft.requirements), tuple(left_out), names)
 
 
 def _add_tool(draft: _Draft, tool: Any) -> str:
-    """Add a tool; return its name in the module."""
     if getattr(tool, "server", None) is not None:
         raise CantWriteError(f"belongs to the MCP server {tool.server.name}, which this kernel runs")
     if isinstance(tool, Mapping):
@@ -115,18 +103,27 @@ def _add_source(draft: _Draft, source: Source, value: Any) -> str:
             raise CantWriteError(f"uses {name}, which is another in a file")
         if name in source.values:
             _add_name(draft, name, source.values[name], source)
-        elif not is_builtin(name):
-            what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
-            raise CantWriteError(f"uses {name}, which {what}")
+        elif name not in ("Ellipsis", "NotImplemented"):  # a shell adds `display` and others, and replaces `input`
+            home = getattr(getattr(builtins, name, None), "__module__", "")
+            if home not in ("builtins", "_io", "io"):
+                what = "is only in this kernel" if hasattr(builtins, name) else "is not defined"
+                raise CantWriteError(f"uses {name}, which {what}")
     draft.blocks[source.name] = source.text
     draft.future = draft.future or source.future
     return source.name
 
 
 def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
-    """Add what a name stands for in a definition."""
     if isinstance(value, ModuleType):
-        _add_module(draft, name, value, user)
+        known = value.__name__
+        if sys.modules.get(known) is not value or distribution(known) is None:
+            raise CantWriteError(f"uses {name}, a module that is not installed")
+        _require(draft, known)
+        if _mean(draft, name, value):
+            draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
+            # Of `xml.etree.ElementTree.parse` it takes the import of the submodule.
+            chains = (one for one in user.chains if name == known and one.startswith(f"{name}."))
+            draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
     elif getattr(typing, name, None) is value:
         if _mean(draft, name, value):
             draft.imports.add(f"from typing import {name}")
@@ -146,19 +143,6 @@ def _called(name: str, add: Callable[[], str]) -> str:
         return add()
     except CantWriteError as why:
         raise CantWriteError(f"uses {name}, which {why}") from None
-
-
-def _add_module(draft: _Draft, name: str, module: ModuleType, user: Source) -> None:
-    known = module.__name__
-    if sys.modules.get(known) is not module or distribution(known) is None:
-        raise CantWriteError(f"uses {name}, a module that is not installed")
-    _require(draft, known)
-    if not _mean(draft, name, module):
-        return
-    draft.imports.add(f"import {known}" if name == known else f"import {known} as {name}")
-    if name == known:  # of `xml.etree.ElementTree.parse` it takes the import of the submodule
-        chains = (one for one in user.chains if one.startswith(f"{name}."))
-        draft.imports.update(f"import {one}" for one in chains if isinstance(sys.modules.get(one), ModuleType))
 
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
@@ -232,9 +216,3 @@ def place(value: Any) -> tuple[str, str] | None:
     held = sys.modules.get(module)
     there = isinstance(held, ModuleType) and getattr(held, name, None) is value
     return (module, name) if there and distribution(module) is not None else None
-
-
-def is_builtin(name: str) -> bool:
-    """Return whether every Python has this name; a shell adds `display` and others, and takes the place of `input`."""
-    value = getattr(builtins, name, None)
-    return name in ("Ellipsis", "NotImplemented") or getattr(value, "__module__", "") in ("builtins", "_io", "io")

@@ -1,7 +1,8 @@
 """This agent as a LangGraph application: what goes into it, through the gate that memory passes, and writing it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
@@ -29,10 +30,6 @@ FILES = "files"
 
 _ENGINE = ("deepnb", "deepagents", "langchain", "langgraph")
 _BY_NAME = "is packaged only if you name it"
-GRAPH = "agent"
-"""The name of the graph on the server."""
-
-COMMANDS = ('pip install -r requirements.txt "langgraph-cli[inmem]"', "langgraph dev --no-browser")
 _WHAT: Mapping[str, str] = {
     "langgraph.json": "what the server reads",
     "agent.py": "the graph, with your options",
@@ -44,6 +41,8 @@ _WHAT: Mapping[str, str] = {
 
 def package(workspace: Workspace, directory: str | Path, include: Sequence[str], *, write: bool) -> Package:
     """Return what an application of this agent has; with `write`, it is written to the directory."""
+    from deepnb.workshop.namespace import namespace_tools
+
     workspace.current.idle()
     options = workspace.options
     if options.graph is not None:
@@ -60,28 +59,27 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     except CantWriteError as why:
         raise RefusedError(f"this agent can't be packaged: {why}", "change that, then package again") from None
     files, gone = _files(workspace, include, known)
-    left_out = (*_bound(workspace), *module.left_out, *agent.left_out, *gone)
+    bound = [name_of(tool) for tool in namespace_tools(options.namespace)]
+    bound += (*CODE_TOOLS, *PROPOSAL_TOOLS) if workspace.current.kernel else ()
+    kernel = [LeftOut(name, "works on this notebook and its kernel") for name in dict.fromkeys(bound)]
+    left_out = (*kernel, *module.left_out, *agent.left_out, *gone)
     lines = {*engine, *agent.requirements, *module.requirements}
-    served = json.dumps({"dependencies": ["."], "graphs": {GRAPH: "./agent.py:graph"}}, indent=2)
+    served = json.dumps({"dependencies": ["."], "graphs": {"agent": "./agent.py:graph"}}, indent=2)
     texts = {"langgraph.json": f"{served}\n", "agent.py": agent.text}
     texts |= {f"{NAME}.py": module.text} if module.names else {}
     told = [one for one in left_out if one.why != _BY_NAME]  # which other files there are is nobody else's business
     texts["requirements.txt"] = "".join(f"{line}\n" for line in sorted(lines, key=str.casefold))
     texts["README.md"] = readme(place.name, agent.keys, told)
     made = [PackageFile(path, text.encode(), _WHAT[path]) for path, text in texts.items()]
-    whole = Package(place, tuple(_replaced(place, one) for one in (*made, *files)), left_out, typed=str(directory))
-    for one in whole.files:  # nothing that was missed before leaves the kernel
+    whole = []
+    for one in (*made, *files):  # nothing that was missed before leaves the kernel
         if found := credentials(f"{one.path}\n{one.content.decode('utf-8', 'replace')}"):
             raise RefusedError(f"{one.path} would hold {reasons(found)}", "take it out, then package again")
-    return _written(whole) if write else whole
-
-
-def _bound(workspace: Workspace) -> Iterator[LeftOut]:
-    from deepnb.workshop.namespace import namespace_tools
-
-    code = (*CODE_TOOLS, *PROPOSAL_TOOLS) if workspace.current.kernel else ()
-    names = (*map(name_of, namespace_tools(workspace.options.namespace)), *code)
-    return (LeftOut(name, "works on this notebook and its kernel") for name in dict.fromkeys(names))
+        with suppress(OSError):  # nothing is there
+            one = replace(one, replaces=(place / one.path).read_bytes() != one.content)
+        whole.append(one)
+    application = Package(place, tuple(whole), left_out, typed=str(directory))
+    return _written(application) if write else application
 
 
 # -- the agent's files
@@ -100,7 +98,11 @@ def _files(
     # The lines that passed the gate when they were written, or that the user accepted.
     mine = (entry for entry in backend.journal() if entry.origin != "external")
     passed = frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
-    files, left_out = list[PackageFile](), list(_others(workspace, [path for path in there if path not in usual]))
+    memory, _ = guarded_paths(workspace.options.memory, ())
+    others = (path for path in there if path not in usual)  # those of one directory as one
+    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in others)
+    left_out = [LeftOut(name, _BY_NAME) for name in folders if name not in ("/.deepnb/", PREFIX)]
+    files: list[PackageFile] = []
     for response in backend.download_files(usual):
         try:
             content, note = _through_the_gate(response.path, response.content or b"", heard, passed)
@@ -111,18 +113,11 @@ def _files(
         except CantWriteError as why:
             left_out.append(LeftOut(response.path, str(why)))
         else:
-            what = "; ".join(filter(None, (_kind(workspace, response.path), note)))
-            files.append(PackageFile(f"{FILES}{response.path}", content, what))
+            kind = "skill" if workspace.home.paths.is_guarded(response.path) else "file"
+            kind = "memory" if response.path in memory or response.path.startswith(NOTES) else kind
+            kind = "subagent" if response.path.startswith(FOLDER) else kind
+            files.append(PackageFile(f"{FILES}{response.path}", content, "; ".join(filter(None, (kind, note)))))
     return files, left_out
-
-
-def _kind(workspace: Workspace, path: str) -> str:
-    if path.startswith(FOLDER):
-        return "subagent"
-    names, _ = guarded_paths(workspace.options.memory, ())
-    if path in names or path.startswith(NOTES):
-        return "memory"
-    return "skill" if workspace.home.paths.is_guarded(path) else "file"
 
 
 def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
@@ -148,21 +143,12 @@ def _goes_by_default(workspace: Workspace, path: str) -> bool:
     return (options.enable_memory and path in options.memory) or path.startswith(tuple(folders))
 
 
-def _others(workspace: Workspace, paths: Sequence[str]) -> Iterator[LeftOut]:
-    """Yield the files that stay, those of one directory as one."""
-    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in paths)
-    for name in folders:
-        if name not in ("/.deepnb/", PREFIX):
-            yield LeftOut(name, _BY_NAME)
-
-
 # -- the gate
 
 
 def _through_the_gate(
     path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
 ) -> tuple[bytes, str]:
-    """Return the bytes that may leave the kernel, and what was changed in them."""
     if credentials(path):
         raise CantWriteError("has a credential in its path")
     if normpath(path) != path or any(map(is_control, path)):
@@ -199,13 +185,6 @@ def _place(directory: str | Path) -> Path:
     if place.exists() and not place.is_dir():
         raise InvalidError(f"{directory} is a file", "choose another name")
     return place
-
-
-def _replaced(place: Path, one: PackageFile) -> PackageFile:
-    try:
-        return replace(one, replaces=(place / one.path).read_bytes() != one.content)
-    except OSError:
-        return one
 
 
 def _written(made: Package) -> Package:

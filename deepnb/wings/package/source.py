@@ -52,7 +52,10 @@ def function_source(function: Any) -> Source:
         text = dedent(inspect.getsource(function))
     except (OSError, TypeError):
         raise CantWriteError("has no source that can be found") from None
-    closure = dict(zip(code.co_freevars, map(_held, function.__closure__ or ()), strict=True))
+    closure: dict[str, Any] = dict.fromkeys(code.co_freevars)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not assigned yet
+            closure[name] = cell.cell_contents
     future = bool(code.co_flags & __future__.annotations.compiler_flag)
     return _source(text, code.co_name, {**function.__globals__, **closure}, future)
 
@@ -65,13 +68,6 @@ def class_source(kind: type) -> Source:
     methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
     around = next((one.__globals__ for one in methods if "__name__" in one.__globals__), None)
     return _source(dedent(text), kind.__name__, around or vars(sys.modules[kind.__module__]), False)
-
-
-def _held(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not assigned yet
-        return None
 
 
 def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> Source:
@@ -87,13 +83,15 @@ def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> So
     chains = tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)}))
     decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
     constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-    said, imports = tuple(one for value in constants for one in texts(value)), tuple(_imports(node))
+    said = tuple(one for value in constants for one in texts(value))
+    modules = [alias.name for one in ast.walk(node) if isinstance(one, ast.Import) for alias in one.names]
+    parts = (one for one in ast.walk(node) if isinstance(one, ast.ImportFrom))
+    imports = (*modules, *("." * one.level + (one.module or "") for one in parts))
     text = text.strip("\n")
     return Source(node.name, text, tuple(sorted(names)), chains, imports, said, decorators, values, future)
 
 
 def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:
-    """Yield the names that are looked up outside of a definition."""
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (top or symbol.is_global()):
             yield symbol.get_name()
@@ -102,7 +100,6 @@ def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[st
 
 
 def _quoted(node: _Definition) -> Iterator[str]:
-    """Yield the names in annotations that are texts."""
     for one in ast.walk(node):
         wanted = getattr(one, "annotation", None), getattr(one, "returns", None)
         for text in (w.value for w in wanted if isinstance(w, ast.Constant) and isinstance(w.value, str)):
@@ -111,14 +108,6 @@ def _quoted(node: _Definition) -> Iterator[str]:
             except SyntaxError:
                 continue
             yield from (name.id for name in ast.walk(inside) if isinstance(name, ast.Name))
-
-
-def _imports(node: _Definition) -> Iterator[str]:
-    for one in ast.walk(node):
-        if isinstance(one, ast.Import):
-            yield from (alias.name for alias in one.names)
-        elif isinstance(one, ast.ImportFrom):
-            yield "." * one.level + (one.module or "")
 
 
 def _is_chain(node: ast.expr) -> bool:

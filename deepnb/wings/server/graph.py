@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,13 +20,12 @@ from langgraph.types import Command
 from deepnb.engine import keys
 from deepnb.engine.attached_graph import Questions, added_messages, listener_of, tell_compaction
 from deepnb.engine.graph import MODES, Config
-from deepnb.engine.limits import Cancelled
-from deepnb.engine.listen import Listener
+from deepnb.engine.listen import Cancelled, Listener
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
 from deepnb.values.errors import RefusedError, RunError
 from deepnb.wings.server.server import GoneError, lost
-from deepnb.wings.server.threads import Decoder, ServerThreads, ids_of, to_json
+from deepnb.wings.server.threads import GOING, Decoder, ServerThreads, ids_of, to_json
 from deepnb.wings.server.threads import interrupts as asked_in
 
 # -- what a run on a server streams, told to the listener as the callbacks of a run in this process would tell it
@@ -46,26 +45,18 @@ _ENDING = 5.0
 class EventFeed:
     """Tells a listener of one run, but for what is `known` already."""
 
-    def __init__(
-        self, listener: Listener, decoder: Decoder, known: frozenset[str] = frozenset(), *, follows: bool, whole: bool
-    ) -> None:
-        """`known` are ids of messages and calls. `follows` is for a run that has begun before, of which events may be missing.
-
-        Without `whole` the run streams none, and its messages tell.
-        """
+    def __init__(self, listener: Listener, decoder: Decoder, known: frozenset[str], *, follows: bool) -> None:
+        """`known` are ids of messages and calls. `follows` is for a run that has begun before, of which events may be missing."""
         self._follows = follows
         self._listener = listener
         self._decoder = decoder
         self._known = known
-        self._whole = whole
         self._open: dict[str | None, list[Mapping[str, Any]]] = {}
         """The run of the tool that an agent works for (None: the main agent) -> its calls that have not begun."""
         self._begun: set[str] = set()
         """Ids of the calls that have."""
         self._tools: dict[str, bool] = {}
         """Run of a tool -> whether the listener knows of it."""
-        self._runs: dict[str, UUID] = {}
-        """Id of a call that messages alone tell of -> the run that was made up for it."""
         self._held: dict[str, tuple[Any, ...]] = {}
         """Run of a model -> its beginning, until the id of its answer says whether that is known."""
         self._models: set[str] = set()
@@ -74,14 +65,14 @@ class EventFeed:
         """The main agent's thread holds these now; what joined it tells of calls that no event told of."""
         calls = [call for m in messages if isinstance(m, AIMessage) for call in m.tool_calls]
         for one in added:
-            if isinstance(one, AIMessage) and not self._whole:
-                for call in one.tool_calls:
-                    self._start(call)
-            elif self._follows and isinstance(one, ToolMessage) and one.tool_call_id not in self._known | self._begun:
+            if self._follows and isinstance(one, ToolMessage) and one.tool_call_id not in self._known | self._begun:
                 for call in [c for c in calls if c["id"] == one.tool_call_id][-1:]:
-                    self._start(call)
-            if isinstance(one, ToolMessage) and (run := self._runs.pop(one.tool_call_id, None)):
-                self._listener.on_tool_end(one, run_id=run)
+                    self._begun.add(one.tool_call_id)
+                    run, inputs, id_ = uuid4(), dict(call["args"]), one.tool_call_id
+                    self._listener.on_tool_start(
+                        {"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_
+                    )
+                    self._listener.on_tool_end(one, run_id=run)
         done = {m.tool_call_id for m in messages if isinstance(m, ToolMessage)} | self._begun
         last = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
         self._open[None] = [c for c in (last.tool_calls if last else ()) if c["id"] not in done]
@@ -100,7 +91,13 @@ class EventFeed:
                     chunk = ChatGenerationChunk(message=piece)
                     self._listener.on_llm_new_token(message_text(piece), chunk=chunk, run_id=UUID(run))
             case "on_chat_model_end" if run in self._models:
-                self._model_ended(one, run, data.get("output") or {})
+                answer, above = self._decoder.message(data.get("output") or {}), self._enclosing(one)
+                if above is not None:
+                    self._open[str(above)] = list(getattr(answer, "tool_calls", ()))
+                if self._begins(run, answer):
+                    result = LLMResult(generations=[[ChatGeneration(message=answer)]])
+                    self._listener.on_llm_end(result, run_id=UUID(run))
+                self._models.discard(run)
             case "on_tool_start":
                 self._tool_started(one, run, data)
             case "on_tool_end" if self._tools.get(run):
@@ -109,16 +106,6 @@ class EventFeed:
                 said = str(data.get("error") or "the tool failed")
                 asks = "Interrupt" in said
                 self._listener.on_tool_error(GraphBubbleUp() if asks else RuntimeError(said), run_id=UUID(run))
-
-    def _start(self, call: Mapping[str, Any]) -> None:
-        """A call of the main agent begins that no event tells of."""
-        id_ = str(call["id"])
-        if id_ in self._known | self._begun:
-            return
-        self._begun.add(id_)
-        run = self._runs[id_] = uuid4()
-        inputs = dict(call["args"])
-        self._listener.on_tool_start({"name": call["name"]}, "", run_id=run, inputs=inputs, tool_call_id=id_)
 
     def _begins(self, run: str, answer: BaseMessage | None) -> bool:
         """Return whether a call of a model is to be told of; in a run that is followed, once a piece of its answer has come."""
@@ -133,19 +120,16 @@ class EventFeed:
         self._listener.on_chat_model_start({}, [sent], run_id=UUID(run), parent_run_id=above, metadata=about)
         return True
 
-    def _model_ended(self, one: Mapping[str, Any], run: str, output: Mapping[str, Any]) -> None:
-        answer = self._decoder.message(output)
-        above = self._enclosing(one)
-        if above is not None:
-            self._open[str(above)] = list(getattr(answer, "tool_calls", ()))
-        if self._begins(run, answer):
-            self._listener.on_llm_end(LLMResult(generations=[[ChatGeneration(message=answer)]]), run_id=UUID(run))
-        self._models.discard(run)
-
     def _tool_started(self, one: Mapping[str, Any], run: str, data: Mapping[str, Any]) -> None:
         above, name = self._enclosing(one), str(one.get("name"))
         given = {k: v for k, v in (data.get("input") or {}).items() if k not in _PLUMBING}
-        call = self._taken(str(above) if above else None, name, given)
+        waiting = self._open.get(str(above) if above else None, [])
+        named = [one for one in waiting if one["name"] == name]
+        # The event does not name its call: it is one of this name that has not begun, that with these arguments first.
+        call = next((one for one in named if one["args"] == given), named[0] if named else None)
+        if call is not None:
+            waiting.remove(call)
+            self._begun.add(str(call["id"]))
         id_ = str(call["id"]) if call else None
         self._tools[run] = new = id_ not in self._known
         if new:
@@ -153,15 +137,6 @@ class EventFeed:
             self._listener.on_tool_start(
                 {"name": name}, "", run_id=UUID(run), parent_run_id=above, inputs=inputs, tool_call_id=id_
             )
-
-    def _taken(self, above: str | None, name: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the call that has begun and the event does not name: of this name, that with these arguments first."""
-        named = [call for call in self._open.get(above, ()) if call["name"] == name]
-        found = next((call for call in named if call["args"] == given), named[0] if named else None)
-        if found is not None:
-            self._open[above].remove(found)
-            self._begun.add(str(found["id"]))
-        return found
 
     def _enclosing(self, one: Mapping[str, Any]) -> UUID | None:
         """Return the run of the tool that an event happened in, the innermost."""
@@ -195,7 +170,6 @@ class ServerGraph(Questions):
 
     @cached_property
     def compiled(self) -> Any:
-        """LangGraph's own client of it."""
         from langgraph.pregel.remote import RemoteGraph
 
         return RemoteGraph(self._assistant, sync_client=self._server.client)
@@ -208,9 +182,15 @@ class ServerGraph(Questions):
         run = _Run(self._server.client)
         under_way = self._threads.run_under_way(name) if given is None else None
         known = self._threads.known.get(name, frozenset()) if under_way else frozenset[str]()
-        whole = under_way is None or "events" in ((under_way.get("kwargs") or {}).get("stream_mode") or ())
-        feed = EventFeed(listener, self._decoder, known, follows=under_way is not None, whole=whole)
-        parts = self._joined(name, under_way, run) if under_way else self._begun(name, given, config, run)
+        feed = EventFeed(listener, self._decoder, known, follows=under_way is not None)
+        parts: Callable[[], Iterator[Any]]
+        if under_way:
+            thread, id_ = str(self._threads.id(name)), str(under_way["run_id"])
+            run.created(thread, id_)
+            # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
+            parts = partial(self._server.client.runs.join_stream, thread, id_, last_event_id="0")
+        else:
+            parts = self._begun(name, given, config, run)
         try:
             yield from self._updates(run.read(parts, listener, self._server.errors), feed, listener, known)
             self._await_end(name, run, listener)
@@ -219,7 +199,6 @@ class ServerGraph(Questions):
             raise
 
     def _begun(self, name: str, given: Any, config: Config, run: _Run) -> Callable[[], Iterator[Any]]:
-        """Return what begins a run, or goes on where the thread stopped."""
         id_ = self._threads.ensure(name, config.get("metadata") or {})
         how: dict[str, Any] = {"input": None}
         if isinstance(given, Command):
@@ -238,13 +217,6 @@ class ServerGraph(Questions):
             on_run_created=lambda made: run.created(id_, made["run_id"]),
             **how,
         )
-
-    def _joined(self, name: str, under_way: Mapping[str, Any], run: _Run) -> Callable[[], Iterator[Any]]:
-        """Return what reads a run that goes on, from its first event, as far as the server has kept them."""
-        id_ = str(self._threads.id(name))
-        run.created(id_, str(under_way["run_id"]))
-        # A server that is asked for several modes here sends the last one alone: it is asked for none, and sends all.
-        return lambda: self._server.client.runs.join_stream(id_, str(under_way["run_id"]), last_event_id="0")
 
     def _updates(
         self, parts: Iterator[Any], feed: EventFeed, listener: Listener, known: frozenset[str]
@@ -273,9 +245,9 @@ class ServerGraph(Questions):
 
     def _await_end(self, name: str, run: _Run, listener: Listener) -> None:
         """A stream that ends says not whether its run has; an error where that goes on without us."""
-        until = monotonic() + _ENDING
+        until, client = monotonic() + _ENDING, self._server.client
         try:
-            while run.id and not self._threads.is_over(name, run.id):
+            while run.id and self._server.ask(client.runs.get, self._threads.there(name), run.id)["status"] in GOING:
                 if monotonic() > until:
                     raise lost(self._server.address)
                 listener.wait(_LOOK_UP)
@@ -344,7 +316,6 @@ class _Run:
         self.id = ""
 
     def created(self, thread: str, run: str) -> None:
-        """The server has begun it."""
         self._thread, self.id = thread, run
         if self._cancelled:
             self._stop()

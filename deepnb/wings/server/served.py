@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -49,12 +49,11 @@ def server(address: ServerAddress) -> Server:
         if (error.name or "").partition(".")[0] not in ("langgraph_sdk", "httpx"):
             raise
         raise NotInstalledError("an agent on a server needs langgraph-sdk", INSTALL) from None
-    name, value = kept_header(address.url)
-    return Server(address, name, value)
+    name, value = _HEADERS.get(address.url, ("", None))
+    return Server(address, name, value.reveal if value else str)
 
 
 def assistants(found: Server) -> list[Assistant]:
-    """Return the agents of a server, by name."""
     rows: Any = found.ask(found.client.assistants.search, limit=100)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) and "assistant_id" in row for row in rows):
         raise InvalidError(f"what answers at {found.address.url} is no LangGraph server", "%agent use http://host:port")
@@ -162,24 +161,22 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         return Feature(what, said) if has else Feature(what, lacks, do, has=False)
 
     unseen = "the server does not show them", "they are changed where the graph is made"
-    add_files, add_history = (
-        "add deepagents' FilesystemMiddleware()",
-        "add deepnb.middleware.CompactionMiddleware(model)",
-    )
+    add_files, add_history = "deepagents' FilesystemMiddleware()", "deepnb.middleware.CompactionMiddleware(model)"
+    no_history = "it offloads nothing", f"add {add_history}"
     add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
     asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
     none_asks = "by the names of its nodes, none asks before a call of a tool"
     fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
-        feature("window", False, "", "the server does not say it", "Session(graph=URL, max_input_tokens=N)"),
+        Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False),
         Feature("checkpointer", "the server's: threads go on when this kernel ends"),
-        feature("files", "files" in channels, "those in the state of each thread", "its state has none", add_files),
+        feature(
+            "files", "files" in channels, "those in the state of each thread", "its state has none", f"add {add_files}"
+        ),
         _memory(nodes, channels, memory, stored),
         feature("skills", stored is not None, "in the server's store", *unseen),
-        feature("subagents", False, "", *unseen),
-        feature(
-            "history", keys.OFFLOAD in channels, "it offloads what it summarizes", "it offloads nothing", add_history
-        ),
+        Feature("subagents", *unseen, has=False),
+        feature("history", keys.OFFLOAD in channels, "it offloads what it summarizes", *no_history),
         feature("approvals", asks, "by its own policy", none_asks, add_approvals),
         *own_ways(kept=False),
         Feature("comparisons", "their forks would be its own", fork, has=False, ours=True),
@@ -225,11 +222,3 @@ def enter_header(address: ServerAddress, name: str) -> None:
     for credential in {value, value.rpartition(" ")[2]}:  # as it is, and without `Bearer`
         add_own(credential)
     _HEADERS[address.url] = (name, Key(value))
-
-
-def kept_header(url: str) -> tuple[str, Callable[[], str]]:
-    """Return the name of the header that a server is sent, and what gives its value; empty if none was entered."""
-    if url not in _HEADERS:
-        return "", str
-    name, key = _HEADERS[url]
-    return name, key.reveal

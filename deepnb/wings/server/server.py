@@ -116,7 +116,6 @@ class Server:
 
 
 def lost(address: ServerAddress) -> RunError:
-    """Return that a server which ran something can't be heard any more."""
     return RunError(f"{LOST} {address.url}", "%agent resume follows its run, if the server goes on")
 
 

@@ -5,6 +5,7 @@ its UUID.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -59,7 +60,6 @@ class Decoder:
         return named
 
     def snapshot(self, name: str, state: Mapping[str, Any]) -> StateSnapshot:
-        """Return the state of a thread of this name."""
         tasks = []
         for one in state.get("tasks") or ():
             id_, called, path = str(one.get("id")), str(one.get("name")), tuple(one.get("path") or ())
@@ -93,7 +93,6 @@ def interrupts(listed: Any) -> list[Interrupt[Any]]:
 
 
 def place_of(name: str, checkpoint: Any) -> Any:
-    """Return a checkpoint as LangGraph names it, or None."""
     id_ = checkpoint.get("checkpoint_id") if isinstance(checkpoint, Mapping) else None
     return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": id_}} if id_ else None
 
@@ -121,7 +120,7 @@ _MANY = 1_000
 """Checkpoints of a thread, and threads of a graph, that are asked for."""
 _COUNTERS = "counters_since_delta_snapshot"
 """By which deepnb keeps its own checkpoints cheap to read; those of a server are a matter of the server."""
-_GOING = ("running", "pending")
+GOING = ("running", "pending")
 
 
 class ServerThreads(BaseCheckpointSaver[str]):
@@ -144,12 +143,15 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def id(self, name: str) -> str | None:
         """Return the UUID of a thread; None where the server has none of this name."""
-        if name not in self._ids:
-            if _is_uuid(name):
+        if name in self._ids:
+            return self._ids[name]
+        with suppress(ValueError):
+            if str(UUID(name)) == name:
                 self._ids[name] = name
-            elif found := self._search({_NAME: name}, 1):
-                self._ids[name] = found[0]["thread_id"]
-                self._note(name, found[0])
+                return name
+        if found := self._search({_NAME: name}, 1):
+            self._ids[name] = found[0]["thread_id"]
+            self._note(name, found[0])
         return self._ids.get(name)
 
     def ensure(self, name: str, facts: Mapping[str, Any]) -> str:
@@ -161,7 +163,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def copy(self, source: str, name: str, facts: Mapping[str, Any]) -> str:
         """Return the UUID of a new thread with all checkpoints of another, whose ids it has, too."""
-        id_ = self._there(source)
+        id_ = self.there(source)
         made: Any = self.server.ask(self.server.client.threads.copy, id_)
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
@@ -193,7 +195,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
         how["select"] = ["thread_id", "metadata", "status", "updated_at"]
         return list(self.server.ask(self.server.client.threads.search, metadata=metadata, **how))
 
-    def _there(self, name: str) -> str:
+    def there(self, name: str) -> str:
         if (id_ := self.id(name)) is None:
             raise GoneError(f"the server has no thread {name}", "%agent threads lists its threads")
         return id_
@@ -216,17 +218,11 @@ class ServerThreads(BaseCheckpointSaver[str]):
     def run_under_way(self, name: str) -> Mapping[str, Any] | None:
         """Return the run that goes on in a thread, or is to."""
         runs = self._asked(name, self.server.client.runs.list, limit=20) or ()
-        return next((run for run in runs if run["status"] in _GOING), None)
-
-    def is_over(self, name: str, run: str) -> bool:
-        """Return whether a run has ended; one that the server no longer has is lost, which is an error."""
-        found: Any = self.server.ask(self.server.client.runs.get, self._there(name), run)
-        return found["status"] not in _GOING
+        return next((run for run in runs if run["status"] in GOING), None)
 
     # -- what is asked of a checkpointer
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
-        """Return the newest checkpoint of a thread, or the one that is named."""
         place = config["configurable"]
         return self._tuple(place["thread_id"], self.state(place["thread_id"], place.get("checkpoint_id")))
 
@@ -277,10 +273,3 @@ def ids_of(values: Mapping[str, Any]) -> frozenset[str]:
     """Return the ids of the messages of a state, and of the calls that have a result in it."""
     listed = values.get(keys.MESSAGES) or ()
     return frozenset(id_ for m in listed for id_ in (m.id, getattr(m, "tool_call_id", None)) if id_)
-
-
-def _is_uuid(name: str) -> bool:
-    try:
-        return str(UUID(name)) == name
-    except ValueError:
-        return False

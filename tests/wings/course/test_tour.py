@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import os
 import subprocess
 import sys
@@ -16,11 +15,10 @@ import pytest
 from deepnb.__main__ import main
 from deepnb.wings.course import lab
 from deepnb.wings.course.lab import FIRST, START, lab_command, notebooks, open_copy
-from deepnb.wings.course.tour import SKILL, SKILL_NAME, STORY, WINDOW, run_tour
+from deepnb.wings.course.tour import END
 from tests import ROOT
-from tests.notebooks.test_notebooks import prompts, sources
 from tests.support.environments import built
-from tests.support.notebooks import HERE, read
+from tests.support.notebooks import read
 from tests.support.tables import every_row
 
 
@@ -58,11 +56,18 @@ def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     assert where.stdout.startswith(str(unpacked)), "another copy was imported"
     ran = installed(unpacked, tmp_path, "tour", "--fast")
     assert ran.returncode == 0 and ran.stderr == "", ran.stderr
-    told = ran.stdout
-    places = [told.index(f"%%agent\n{step.prompt}") for step in STORY if step.prompt]
-    assert places == sorted(places)
-    for title in (step.title for step in STORY):
-        assert title in told
+    assert "turn 1 · thread-2" in ran.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tour_plays_the_first_notebook(tmp_path: Path) -> None:
+    ran = installed(ROOT, tmp_path, "tour", "--fast")
+    assert ran.returncode == 0 and ran.stderr == "", ran.stderr
+    told, cells = ran.stdout, [str(cell.source) for cell in read(notebooks() / FIRST).cells]
+    end, at = next(n for n, source in enumerate(cells) if source.startswith(END)), 0
+    for source in cells[:end]:
+        at = told.index(f"\n{source}\n", at)
+    assert END not in told
     for sight in (
         "turn 1 · main · offline (no LLM)",
         "turn 1 · thread-2",
@@ -75,13 +80,6 @@ def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     ):
         assert sight in told, sight
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_tour_gives_the_session_it_told() -> None:
-    out = io.StringIO()
-    session = run_tour(out=out)
-    assert session.thread == "thread-2" and len(session.turns) == 1
-    assert "metric units" in session.text and session.text in out.getvalue()
 
 
 @every_row(("browser", "root"), [(True, False), (False, False), (False, True)])
@@ -145,14 +143,3 @@ def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]
         main([])
     assert ended.value.code == 2
     assert "lab | tour" in capsys.readouterr().err
-
-
-def test_the_first_notebook_tells_the_tours_story() -> None:
-    notebook = read(notebooks() / FIRST)
-    said = prompts(notebook)
-    story = [step.prompt for step in STORY if step.prompt]
-    assert said[: len(story)] == story
-    assert len(said) == len(story) + 1, "and then one prompt to play with"
-    assert f"%%skills {SKILL_NAME}\n{SKILL}".strip() in [source.strip() for source in sources(notebook)]
-    assert f"%config DeepNB.window = {WINDOW}" in sources(notebook)[0]
-    assert notebooks() == HERE

@@ -50,7 +50,7 @@ def test_several_conversations(tmp_path):
     file = jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES}, b"broken", other)
     first = open_session(file)
     check(first)
-    assert (first.index.bad_lines, first.index.notices[-1]) == ((2,), "the file has 2 conversations: this is 1")
+    assert (first.index.bad, first.index.notices[-1]) == (1, "the file has 2 conversations: this is 1")
     assert [(row.id, row.prompt) for row in list_sessions(file)] == [("1", "2+2?"), ("2", "Another")]
     assert open_session(file, "2").index.turns[0].prompt == "Another"
     with pytest.raises(NotFoundError, match="conversations 1 to 2"):

@@ -51,7 +51,7 @@ def test_each_thing_is_told_once(read):
     assert [call.usage for call in turn.calls] == [Usage(9_000, 40, 8_000), Usage(9_100, 10, 9_000)]
     assert (index.context, index.window, index.system_prompt) == (9_100, 258_400, "You are Codex.")
     assert (index.kind, index.id, index.cwd, index.version) == ("Codex", "u", "/w", "0.120.0")
-    assert (index.unknown, index.bad, turn.calls[0].budget.rule.window) == ({}, 0, 258_400)
+    assert (index.bad, turn.calls[0].budget.rule.window) == (0, 258_400)
     assert [type(event).__name__ for event in content.events] == [
         *("ModelStarted", "ThinkingDelta", "ModelEnded", "ToolStarted", "ToolEnded"),
         *("ModelStarted", "TextDelta", "ModelEnded"),
@@ -93,7 +93,7 @@ def test_the_bare_items_of_2025(tmp_path):
     session = open_session(jsonl(tmp_path / "rollout-x.jsonl", *values))
     index = session.index
     assert (index.id, turns(index), index.turns[0].tools) == ("old", [("List files", 2)], {"shell": 1})
-    assert (index.context, index.unknown) == (None, {})
+    assert index.context is None
     assert of_kind(session, ThinkingDelta, "text") == ["(hidden by the provider)"]
     assert of_kind(session, ToolEnded, "result", "status") == [("a", "error")]
 
@@ -216,7 +216,6 @@ def test_an_aborted_turn_and_errors(read):
     assert session.content(1).interrupted == "stopped: interrupted"
     assert of_kind(session, Notice, "text") == ["retrying 1/5"]
     assert of_kind(session, ToolEnded, "status") == ["cut"]
-    assert session.index.unknown == {"line event_msg/moon_phase": 1, "line telepathy": 1}
 
 
 def test_a_fork_says_that_it_begins_with_a_copy(read):

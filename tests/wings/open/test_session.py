@@ -163,13 +163,10 @@ def test_a_fork_begins_with_what_the_model_then_had(opened: OpenedSession) -> No
     assert (into.undo(), into.thread) == ("fork live", "main")
 
 
-def test_requests_that_no_file_has_are_not_looked_for(opened: OpenedSession, monkeypatch) -> None:
-    turns = opened.workspace.content  # type: ignore[attr-defined]
-    monkeypatch.setattr(turns, "content", lambda number: pytest.fail("the file was read for its requests"))
+def test_no_file_has_requests(opened: OpenedSession) -> None:
     assert opened.requests() == [] and opened.stack().layers
     with pytest.raises(NotFoundError, match="were not recorded"):
         opened.xray()
-    monkeypatch.undo()
     opened.fork("live")
     into = opened.into
     with pytest.raises(NotFoundError, match="were not recorded"):
@@ -255,14 +252,6 @@ def test_a_fork_is_kept_with_its_session(opened: OpenedSession, tmp_path: Path) 
         assert again.run("More").number == 5
         again.rewind(3)
         assert len(again.turns) == 3
-
-
-def test_more_than_any_model_takes_is_left_out(opened: OpenedSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deepnb.wings.open.session.MOST_CHARACTERS", 10)
-    opened.fork("live", at=1)
-    assert len(opened.into.snapshot.messages) == 5, "the last turn is whole"
-    opened.fork("later", at=2)
-    assert [turn.first_words for turn in opened.into.turns] == [t.first_words for t in opened.turns[:2]]
 
 
 def test_an_attached_graph_has_no_forks_of_it(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_an_exported_thread(exported):
     own, file = exported
     session = open_session(file)
     index = session.index
-    assert (index.kind, index.id, index.version, index.unknown, index.bad) == ("deepnb", "main", "1", {}, 0)
+    assert (index.kind, index.id, index.version, index.bad) == ("deepnb", "main", "1", 0)
     assert [t.prompt for t in index.turns] == ["First", "Right way"]
     assert index.counts == {OTHER_BRANCHES: 1, "subagents": 1}
     for turn, mine in zip(index.turns, own.turns, strict=True):

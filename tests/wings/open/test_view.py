@@ -8,7 +8,7 @@ from deepnb import open_session
 from deepnb.views.bar import sampled
 from deepnb.views.budget import budget_view
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
-from deepnb.wings.open.view import context_series, file_turns_view, open_cell, opened_view, size
+from deepnb.wings.open.view import context_series, open_cell, opened_view, size
 from tests.support.tables import every_row
 from tests.wings.open.session_files import claude_file
 
@@ -33,10 +33,9 @@ def test_a_budget_says_what_is_not_known(tmp_path: Path) -> None:
 
 
 def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
-    index = SessionIndex("pi", "pi", "/x.jsonl", "p", (FileTurn(1, "", "start"),), bytes=12)
+    index = SessionIndex("pi", "pi", "/x.jsonl", "p", (FileTurn(1, ""),), bytes=12)
     text = opened_view(index, "pi-p").text()
-    assert "opened · pi · 1 turn " in text and "(begins in the middle)" in text and "12 bytes" in text
-    assert file_turns_view(()).text() == "turns\nthis session has no turns"
+    assert "opened · pi · 1 turn " in text and "(no words)" in text and "12 bytes" in text
 
 
 @every_row(
