@@ -155,15 +155,19 @@ def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):
 def make(root, outside, kind: str) -> None:
     """Put what is no file where the lock of a directory is, or its folder."""
     folder = root / ".deepnb"
-    if kind == "folder is a link":
-        return folder.symlink_to(outside)
-    if kind == "folder is a file":
-        return folder.touch()
-    folder.mkdir()
     lock, targets = folder / "lock", {"lock is a link": "kept", "lock is a dangling link": "made"}
-    if kind in targets:
-        return lock.symlink_to(outside / targets[kind])
-    return os.mkfifo(lock) if kind == "lock is a pipe" else lock.mkdir()
+    if kind.startswith("lock"):
+        folder.mkdir()
+    if kind == "folder is a link":
+        folder.symlink_to(outside)
+    elif kind == "folder is a file":
+        folder.touch()
+    elif kind in targets:
+        lock.symlink_to(outside / targets[kind])
+    elif kind == "lock is a pipe":
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")

@@ -63,7 +63,7 @@ class Claude:
         for line in said:
             place, text = line.split(" ", 1)
             id_, _, under = place.partition("<")
-            more = {"under": under} if under else {}
+            more: Value = {"under": under} if under else {}
             if id_.startswith("a"):
                 self.reply(id_, f"m{id_[1:]}", says(text), **more)
             else:
@@ -224,8 +224,8 @@ def opencode_database(path: Path, *sessions: OpenCode, wal: bool = False) -> sql
         connection.execute(f"INSERT INTO session VALUES ({', '.join('?' * 10)})", row)
         for about, parts in one.messages:
             data = json.dumps({key: value for key, value in about.items() if key != "id"})
-            row = (about["id"], one.id, about["time"]["created"], data)
-            connection.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row)
+            message = (about["id"], one.id, about["time"]["created"], data)
+            connection.execute("INSERT INTO message VALUES (?, ?, ?, ?)", message)
             for part in reversed(parts):
                 data = json.dumps({key: value for key, value in part.items() if key != "id"})
                 connection.execute("INSERT INTO part VALUES (?, ?, ?, ?)", (part["id"], about["id"], one.id, data))
