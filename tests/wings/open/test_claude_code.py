@@ -370,7 +370,7 @@ def test_an_agents_file_that_is_a_link_is_not_opened(file):
 # -- memory files
 
 
-OLD = {"filePath": "/w/CLAUDE.md", "oldString": "tea", "newString": "coffee", "originalFile": "- tea\n- tea\n"}
+OLD = {"filePath": "/w/CLAUDE.md", "oldString": "tea", "newString": "coffee", "originalFile": "- tea\n"}
 NOTE = {"type": "create", "filePath": "/w/memory/2026-01-01.md", "content": "note\n", "originalFile": None}
 MULTI = [{"old_string": "a", "new_string": "b"}]
 
