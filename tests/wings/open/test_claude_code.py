@@ -381,7 +381,7 @@ MULTI = [{"old_string": "a", "new_string": "b"}]
         (
             calls("t1", "Edit", file_path="/w/CLAUDE.md", old_string="tea", new_string="coffee"),
             {"toolUseResult": OLD},
-            [("/w/CLAUDE.md", "- tea\n- tea\n", None, (("tea", "coffee"),))],
+            [("/w/CLAUDE.md", "- tea\n", None, (("tea", "coffee"),))],
         ),
         (
             calls("t1", "MultiEdit", file_path="/w/.claude/rules.md", edits=MULTI),

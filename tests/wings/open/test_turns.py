@@ -9,7 +9,7 @@ from deepnb.values.files import file_diffs
 from deepnb.views.turn import TurnView
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.session import turns_of
-from tests.wings.open.session_files import Claude, calls
+from tests.wings.open.session_files import Claude, calls, says
 
 
 @pytest.fixture
