@@ -103,7 +103,7 @@ _ENDINGS = ("ungen", "ing", "ez", "ung", "ern", "est", "ed", "en", "em", "er", "
 _SPAN = 3  # sentences of a source that may be taken together
 _ROW = 600  # a longer line is cut
 _FIRST_CJK = "\u3040"
-_KEPT, _SHORT = 2_048, 20_000
+_KEPT, _SHORT = 2_048, 4_000
 """Texts that are kept as they were read, since a thread's are asked for at each write; longer ones are read each time."""
 
 
