@@ -31,7 +31,6 @@ class Names:
 
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
-    """The providers whose key can be entered."""
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()

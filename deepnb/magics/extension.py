@@ -202,7 +202,6 @@ class Extension:
         return None
 
     def _call(self, magic: str, command: Command) -> Any:
-        """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
             from deepnb.views.view import TextView
 
@@ -347,7 +346,6 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
 
 
 def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of the user's tables, as a prompt names them."""
     from deepnb.workshop.describe import is_table
     from deepnb.workshop.tables import Table
 
@@ -356,8 +354,6 @@ def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class _Variables(Mapping[str, Any]):
-    """The user's variables, without what IPython itself put into the namespace."""
-
     def __init__(self, ip: Any, cell_ids: AbstractSet[str]) -> None:
         self._ip = ip
         self.cell_ids = cell_ids

@@ -35,7 +35,6 @@ from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
 
 _ROWS = 12
-"""Rows that a table in short has."""
 
 
 def picture(value: object) -> View:
@@ -172,7 +171,6 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
-    """Return a table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
     return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 

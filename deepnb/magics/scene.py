@@ -146,7 +146,6 @@ class Card:
     """Where the line stands that says why no cell below was run."""
 
     kept: bool = False
-    """Whether the session outlives the kernel."""
     again: set[str] = field(default_factory=set)
     """The keys of its calls that were asked about again, on another card."""
 
@@ -263,11 +262,9 @@ class Scene:
     live: Live
     last_error: LastError
     sessions: Sessions
-    """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
     typed: Callable[[], str] = str
-    """The text of the cell that is running."""
     deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 

@@ -115,7 +115,6 @@ def path_slip(line: str) -> str | None:
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
-    """Yield the subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
     may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
@@ -159,7 +158,6 @@ def _is_mark(sub: Sub, word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
     is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)

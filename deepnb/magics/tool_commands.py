@@ -120,7 +120,6 @@ def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
 
 
 def _variable(namespace: Mapping[str, Any], name: str) -> Any:
-    """Return what a name like `f` or `module.f` stands for."""
     first, *rest = name.split(".")
     if first not in namespace:
         raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
@@ -133,7 +132,6 @@ def _variable(namespace: Mapping[str, Any], name: str) -> Any:
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return `--name calc --env A,B` as a mapping."""
     found: dict[str, str] = {}
     words = [part for word in text.split() for part in word.split("=", 1)]
     while words:

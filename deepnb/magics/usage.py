@@ -51,7 +51,6 @@ TAKES_THE_REST = ("answer", "help", "text", "json", "file", "source", "subagents
 QUOTED = ("session", "export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on")
-"""What `%agent tools` can be followed by."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +334,6 @@ _OF_WINGS = {re.split(r"[\s:]", row)[0]: row for wing in WINGS.values() for row 
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[Arg], list[Flag]]]:
-    """Return the rows of a table, those of wings in their places."""
     return map(_read, _split(_PLACE.sub(lambda found: _OF_WINGS.get(found[1], ""), text)))
 
 

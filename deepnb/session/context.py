@@ -26,7 +26,6 @@ FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
 _TURNS = 8
-"""The last turns whose changes of a graph's own channels are listed."""
 _ROOM = 500
 """Tokens that are left for the prompt and its answer, beside what is brought back."""
 
@@ -216,7 +215,6 @@ class SessionContext:
         return runnable.invoke(None, {"callbacks": [Listener(tell, recorder(work, thread, work.built))]})
 
     def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
-        """Write down what was done after the last turn, and keep it with that."""
         from deepnb.running.play import joined, usage
 
         happened = tuple(joined(events))
@@ -276,7 +274,6 @@ class SessionContext:
 
 
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
-    """The call that is meant among those of a turn."""
     if not there:
         raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
     if call is None:

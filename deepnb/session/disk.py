@@ -116,7 +116,6 @@ def made_directory(name: str | Path) -> Path:
 
 
 KINDS = (".ipynb", ".html", ".jsonl")
-"""What the name of the file ends in."""
 
 
 def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bool) -> Path:
@@ -161,7 +160,6 @@ def _transcript(workspace: Workspace, thread: Thread) -> bytes:
 
 
 KIND = ".jsonl"
-"""What the name of a tape ends in."""
 
 
 def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool) -> Recording:

@@ -204,7 +204,6 @@ class SessionMemory(Part):
         return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
 
     def _proposal(self) -> tuple[Candidate, ...]:
-        """Return the best entries of the notes that long-term memory does not hold yet."""
         work, files = self._workspace, BackendFiles(self._guard)
         if not work.thread.scope.whole:
             raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")

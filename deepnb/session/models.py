@@ -69,7 +69,6 @@ def _served(base_url: str) -> list[ModelInfo] | None:
 
 
 def _own(options: Options) -> Iterator[ModelInfo]:
-    """The teaching model, one that was given in Python, and those that variables hold."""
     yield ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
     if not isinstance(options.model, str):
         yield _in_use(options, _info(resolve(options.model).label, options.model))
@@ -80,7 +79,6 @@ def _own(options: Options) -> Iterator[ModelInfo]:
 
 
 def _used(options: Options, name: str) -> ModelInfo:
-    """The model in use, where the other lists do not have it."""
     try:
         model = resolve(name, base_url=options.base_url, namespace=options.namespace).model
     except DeepnbError as error:
@@ -90,7 +88,6 @@ def _used(options: Options, name: str) -> ModelInfo:
 
 
 def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
-    """The row of the model in use, with the window that is known of it."""
     note = ", ".join(filter(None, ("in use", info.note)))
     if not info.usable:
         return replace(info, note=note)
@@ -100,7 +97,6 @@ def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
 
 
 def _of(provider: str) -> Iterator[ModelInfo]:
-    """A provider's example, or what is missing for it."""
     if do := missing(provider):
         yield ModelInfo(provider, False, do=do)
         return
@@ -130,7 +126,6 @@ def _ollama() -> Iterator[ModelInfo]:
 
 
 def _info(name: str, model: Any) -> ModelInfo:
-    """What a chat model's profile says; without one, nothing is known."""
     if is_teaching(model):
         return ModelInfo(name, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
     packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}

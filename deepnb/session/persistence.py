@@ -48,7 +48,6 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
 
 
 def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
-    """What is back; a session that has `begun` has all of it already."""
     if not begun:
         if (current := kept.records.fact("thread")) is not None and current in workspace.threads:
             workspace.threads.switch(current)

@@ -182,7 +182,6 @@ class SessionTools(Part):
             one.close()
 
     def _joined(self, given: Sequence[Any], servers: Sequence[Server]) -> AddedTools:
-        """Tools and servers that are ready, made the agent's."""
         work = self._workspace
         replaced = {*map(name_of, given), *(tool for one in servers for tool in self._tools_of(one.name))}
         kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
@@ -231,7 +230,6 @@ class SessionTools(Part):
         return next((server for server in self._servers if name in self._tools_of(server)), "")
 
     def _place(self, spec: str, name: str | None, env: Sequence[str]) -> Address:
-        """Return the address that a text means, if no other server has its name."""
         if not spec.startswith(PREFIX):
             do = "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
             raise InvalidError(f"{spec!r} is not a tool", do)

@@ -54,7 +54,6 @@ def features_view(features: Features, stamp: str = "") -> Picture:
 
 
 _WIDE = 24
-"""Cells of the bar in text."""
 _BAR = (
     "display:inline-block;height:8px;width:{}%;min-width:2px;background:rgba(90,130,200,0.65);border-radius:2px;"
     "overflow:hidden;font-size:1px;line-height:8px;color:transparent;border:1px solid;box-sizing:border-box"
@@ -95,7 +94,6 @@ _NEXT = "runs next"
 
 
 def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """Yield the tables of a graph of somebody else's: its nodes, and its channels by turn."""
     nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
     changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
     if nodes:

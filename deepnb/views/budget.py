@@ -17,10 +17,8 @@ from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet in this thread"
 WIDE = 60
-"""Cells of the bar."""
 _MOST_CALLS = 30
 _LARGEST = 4
-"""Items that the short text names."""
 _HEAD = ("", "item", "tokens", "to take it out")
 _HOW = (
     "Options such as enable_memory=False are set with deepnb.current().configure(enable_memory=False).",
@@ -200,7 +198,6 @@ class BudgetView:
 
     @property
     def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
-        """The totals the sparkline has room for, and which of them came after a compaction."""
         first = max(0, len(self.history) - _MOST_CALLS)
         return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 

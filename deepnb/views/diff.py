@@ -203,7 +203,6 @@ def _line(row: Row) -> h.Html:
 
 
 def _changed(before: str, after: str) -> Iterator[Row]:
-    """Yield the lines that went, then those that came, with their changed words marked."""
     left, right = word_diff(before, after)
     for sign, text, pieces in (("-", before, left), ("+", after, right)):
         if text:
@@ -213,7 +212,6 @@ def _changed(before: str, after: str) -> Iterator[Row]:
 
 
 def _groups(hunks: Sequence[Hunk], context: int) -> Iterator[list[Hunk]]:
-    """Yield hunks that are so near to each other that their context touches, together."""
     group: list[Hunk] = []
     for hunk in hunks:
         if group and hunk.start - group[-1].stop > 2 * context:

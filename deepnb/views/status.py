@@ -38,7 +38,6 @@ class StatusInfo:
     turns: int
     messages: int
     budget: Budget | None
-    """Of the last model call."""
     memory: tuple[tuple[str, int], ...]
     """(path, tokens) of each memory file."""
     skills: int
@@ -46,13 +45,10 @@ class StatusInfo:
     refresh: str
     """When the prompt learns of a change in memory: thread, call or delta."""
     pending: str | None = None
-    """What waits, and what to type: `interrupted before tools: %agent resume`."""
     hints: tuple[str, ...] = ()
     stamp: str = ""
     kind: tuple[str, ...] = ()
-    """How the thread was made: empty, shared."""
     lacks: tuple[str, ...] = ()
-    """What a graph of somebody else's lacks."""
     shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
 

@@ -69,7 +69,6 @@ def lane(thread: ThreadInfo) -> str:
 
 
 def _inherited(thread: ThreadInfo) -> int:
-    """Return how many turns a thread has of the one it was forked from."""
     number = (thread.parent or "").rpartition("@")[2]
     return int(number) if number.isdigit() else 0
 

@@ -330,7 +330,6 @@ class Segments:
         return len(self.segments) - 1
 
     def _thought(self) -> None:
-        """A thought is over as soon as anything else happens."""
         if isinstance(last := self._last, Thinking):
             last.ended = True
 
@@ -395,13 +394,11 @@ def turn_segments(turn: values.Turn) -> Segments:
 
 
 def _whole(parts: list[str]) -> str:
-    """Return the pieces joined, and keep them so."""
     parts[:] = ["".join(parts)]
     return parts[0]
 
 
 def _tail(parts: Sequence[str]) -> str:
-    """Return the end of what the pieces say together, without joining them all."""
     out: list[str] = []
     room = _TAIL
     for part in reversed(parts):

@@ -20,7 +20,6 @@ from deepnb.views.turn import ShortTurnView, TurnView
 from deepnb.views.view import Picture, View, table_view
 
 ROWS = 8
-"""Rows that a table in short has."""
 LIMIT = 1_900
 """Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 

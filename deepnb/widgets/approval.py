@@ -63,7 +63,6 @@ class ApprovalButtons:
         close(self.widget)
 
     def _question(self, number: int, call: PendingCall) -> list[Any]:
-        """Return a text for an answer in JSON, and the button that sends it."""
         w = self._w
         about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
         look = w.Layout(width="99%")
@@ -144,7 +143,6 @@ class ApprovalButtons:
 class Waiting:
     calls: Sequence[PendingCall]
     numbers: Sequence[int]
-    """Of each call, as it is shown."""
     view: View
     offer: Sequence[str] = ()
     """Tools that skills in use ask to have allowed in the thread."""
@@ -160,7 +158,6 @@ class ApprovalsPanel:
         decide: Callable[[Decision], str],
         empty: View,
     ) -> None:
-        """`decide` gives what is to be said of it, empty where it can be seen."""
         import ipywidgets as w
 
         self._w, self._policy, self._waiting, self._decide, self._empty = w, policy, waiting, decide, empty

@@ -77,7 +77,6 @@ class TurnPanel:
             self._turn.value = changed[-1 if by < 0 else 0]
 
     def _beyond(self, by: int) -> list[int]:
-        """Return the turns with a change on one side of the one that is shown."""
         return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
 
     def _show_turn(self) -> None:
@@ -114,8 +113,6 @@ class Live:
 
 
 class _Shown:
-    """One panel and its twin, following a session until it ends."""
-
     def __init__(
         self, cell: str | None, text: str, panel: Refreshable | None, twin: Source, below: Output, subscribe: Subscribe
     ) -> None:

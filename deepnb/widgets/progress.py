@@ -52,7 +52,6 @@ class Progress:
         self._ended_with(notice_view(line))
 
     def _ended_with(self, view: View) -> bool:
-        """Say nothing more; whether the view stands in the place of the line now."""
         with self._lock:
             self._ended = True
             self._timer.cancel()

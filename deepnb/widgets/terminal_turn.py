@@ -173,7 +173,6 @@ class TaskLines:
         return [*rest, task_end(segment, segment.calls, segment.usage, segment.said_last), *late]
 
     def _finished(self, task: ToolSegment) -> list[str]:
-        """Return what is finished inside and not printed yet: an answer or a thought is where something follows it."""
         out = []
         for i in range(self._shown, len(task.children)):
             child = task.children[i]

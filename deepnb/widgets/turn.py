@@ -191,7 +191,6 @@ class NotebookTurn:
         return Reserved(self._screen, free=freed) if freed else self._screen
 
     def _flush(self) -> None:
-        """Show every output that has changed; called with the lock held."""
         self._credit = max(self._credit - self._flow.send(), 0)
         self._flushed, self._cost = self._clock(), 0
 
@@ -222,7 +221,6 @@ class NotebookTurn:
             self._flow.begin(growing.end)
 
     def _place(self, thing: View) -> None:
-        """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
         self._flow.close_block()
         if isinstance(self._waiting, StopLine) and not isinstance(thing, Piece | HasBundle):
             # Its button stays where the pointer is while one tool follows another.
@@ -249,13 +247,11 @@ class NotebookTurn:
         return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
 
     def _beat(self, silent: bool) -> float:
-        """Say how long it has taken, where nothing came for a while or that is shown already."""
         if silent or self._waiting is not None:
             self._say()
         return pause(self._clock() - self._began, self._patience)
 
     def _say(self) -> None:
-        """Say what is waited for."""
         self._flush()
         line = self._stop_line()
         hint = "" if line is not None else self._hint
