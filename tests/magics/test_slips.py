@@ -15,7 +15,6 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.wings import part
 from tests import DATA
 from tests.support.tables import every_row
-from tests.support.wings import wing
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
 
@@ -38,30 +37,6 @@ def test_a_mistyped_line_is_an_error_that_says_what_to_type(line):
 @every_row("prompt", lines("prompts"))
 def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
     assert parse_agent(prompt) == AgentRun(prompt)
-
-
-@every_row(
-    ("line", "typed"),
-    [
-        ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
-        ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
-        pytest.param(
-            "open old talks/march.jsonl --thread t1",
-            '%agent open --thread t1 "old talks/march.jsonl"',
-            marks=wing("open"),
-        ),
-        pytest.param("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"', marks=wing("open")),
-        ("record take two.jsonl", '%agent record "take two.jsonl"'),
-        ('replay "take two.jsonl', '%agent replay "take two.jsonl"'),
-        pytest.param("package ../my app", '%agent package "../my app"', marks=wing("package")),
-        pytest.param("package C:\\new app", '%agent package "C:\\new app"', marks=wing("package")),
-        ("mount /w ./my dir", "usage: %agent mount"),
-    ],
-)
-def test_a_path_with_blanks_is_no_prompt(line, typed):
-    with pytest.raises(DeepnbError) as error:
-        parse_agent(line)
-    assert typed in error.value.typed and error.value.typed.endswith(f"%agent -- {line} to send it as a prompt")
 
 
 @every_row(
