@@ -20,7 +20,7 @@ from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
-from deepnb.views.agent import models_view
+from deepnb.views.agent import models_view, stack_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import WHERE, HistoryView, history_view
@@ -29,7 +29,7 @@ from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
-from deepnb.views.threads import turns_view
+from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
@@ -55,17 +55,17 @@ def picture(value: object) -> View:
             models = models_view([value] if isinstance(value, ModelInfo) else value)
             return brief(models, rest="all of it: %agent models")
         case Turns():
-            return brief(turns_view(value), [lambda: turns_view(value[-values.ROWS :])], "all turns: %agent turns")
+            return brief(turns_view(value), rest="all turns: %agent turns")
         case ThreadInfo() | ThreadInfos():
-            return values.threads_value([value] if isinstance(value, ThreadInfo) else value)
+            threads = threads_view([value] if isinstance(value, ThreadInfo) else value)
+            return brief(threads, rest="all threads: %agent threads")
         case HistorySections():
-            history = history_view(value)
-            return brief(history, [lambda: replace(history, brief=True)], WHERE)
+            return brief(history_view(value), rest=WHERE)
         case Xray():
             view = replace(XrayView(value), brief=True)
             return brief(view, rest=view.where)
         case Stack():
-            return values.stack_value(value)
+            return brief(stack_view(value), rest="what each layer does: %agent graph")
         case FileDiff() | FileDiffs():
             return values.diffs_value([value] if isinstance(value, FileDiff) else value)
         case PendingCall() | PendingCalls():
