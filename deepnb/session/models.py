@@ -45,7 +45,13 @@ def model_infos(options: Options) -> ModelInfos:
     used = options.model if isinstance(options.model, str) else None
     by_name = {row.name: row for row in reversed(rows)}
     if used is not None and used not in by_name:
-        by_name[used] = _used(options, used)
+        try:
+            model = resolve(used, base_url=at, namespace=options.namespace).model
+            by_name[used] = _info(used, model)
+            if at:
+                by_name[used] = replace(by_name[used], caches=None, note=f"at {redact(at)}")
+        except DeepnbError as error:
+            by_name[used] = ModelInfo(used, False, do=error.do)
     if used is not None:
         by_name[used] = _in_use(options, by_name[used])
     order = list(dict.fromkeys((OFFLINE, *(row.name for row in rows), *by_name)))
@@ -76,15 +82,6 @@ def _own(options: Options) -> Iterator[ModelInfo]:
         value = options.namespace[name]
         if hasattr(type(value), "_llm_type") and not name.startswith("_"):
             yield replace(_info(name, value), note=f"a variable, {type(value).__name__}")
-
-
-def _used(options: Options, name: str) -> ModelInfo:
-    try:
-        model = resolve(name, base_url=options.base_url, namespace=options.namespace).model
-    except DeepnbError as error:
-        return ModelInfo(name, False, do=error.do)
-    info = _info(name, model)
-    return replace(info, caches=None, note=f"at {redact(options.base_url)}") if options.base_url else info
 
 
 def _in_use(options: Options, info: ModelInfo) -> ModelInfo:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnb.session.part import BackendFiles, Part, refused
+from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
 from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Finding, Listed, Skill, Spent, Subagent, normal
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 class SessionSubagents(Part):
     """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they are now."""
 
-    @property
-    def _files(self) -> BackendFiles:
-        return BackendFiles(self._workspace.backend)
-
     # -- what there is
 
     def list_subagents(self) -> tuple[Listed, ...]:
         """All of them; those that can't be used last, with what is wrong, and what to fix."""
-        found = self._found()
+        options = self._workspace.options
+        given = [Listed(agent, "Python") for agent in options.subagents]
+        files = self._workspace.catalogs.agents()
+        named = {one.agent.name for one in (*given, *files) if one.problem is None}
+        built_in = options.general_purpose and GENERAL_PURPOSE.name not in named
+        all_ = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
+        found = tuple(sorted(all_, key=lambda one: one.problem is not None))
         if not any(one.agent.skills for one in found):
             return found
         below = cache(lambda source: Catalog([source]).read(self._workspace.backend).skills)
@@ -39,15 +41,6 @@ class SessionSubagents(Part):
             skills = [*there, *(s for name in one.agent.skills if name.startswith("/") for s in below(name))]
             out.append(replace(one, notes=(*one.notes, *_missing_skills(one, skills, below))))
         return tuple(out)
-
-    def _found(self) -> tuple[Listed, ...]:
-        options = self._workspace.options
-        given = [Listed(agent, "Python") for agent in options.subagents]
-        files = self._workspace.catalogs.agents()
-        named = {one.agent.name for one in (*given, *files) if one.problem is None}
-        built_in = options.general_purpose and GENERAL_PURPOSE.name not in named
-        found = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
-        return tuple(sorted(found, key=lambda one: one.problem is not None))
 
     def names(self) -> tuple[str, ...]:
         """Their names, broken ones included; nothing is checked and no file is read."""
@@ -142,7 +135,12 @@ class SessionSubagents(Part):
         texts: dict[str, str] = {}
         for file in _markdown(disk_path(where)):
             path = f"{FOLDER}{file.name}"
-            data = _read(file)
+            try:
+                with file.open("rb") as opened:
+                    data = opened.read(BYTES + 1)
+            except OSError as error:
+                why = f"{file} can't be read ({error.strerror})"
+                raise InvalidError(why, "check its name and permissions") from None
             given = [agent.name for agent in self._workspace.options.subagents]
             if problem := check(data, str(file), self.tools, given).problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
@@ -203,14 +201,6 @@ def _markdown(path: Path) -> Sequence[Path]:
     if path.suffix != ".md":
         raise InvalidError(f"{path.name} is not a Markdown file", "a subagent is a file NAME.md")
     return [path]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(BYTES + 1)
-    except OSError as error:
-        raise InvalidError(f"{path} can't be read ({error.strerror})", "check its name and permissions") from None
 
 
 def _missing_skills(one: Listed, skills: Sequence[Skill], below: Callable[[str], Sequence[Skill]]) -> Iterator[str]:

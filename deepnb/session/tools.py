@@ -151,7 +151,11 @@ class SessionTools(Part):
         gone: list[str] = []
         for name in names:
             if name not in self._servers and name not in self.names:
-                raise self._unknown(name)
+                if any(name == tool for tool, _ in work.built.tools):
+                    raise RefusedError(f"{name} is one of the agent's own tools", f"%agent tools deny {name}")
+                what = f"there is no tool or server {name!r} to remove (there are: "
+                what += f"{', '.join((*self._servers, *self.names)) or 'none'})"
+                raise NotFoundError(what, "%agent tools lists all")
             gone += self._tools_of(name) if name in self._servers else (name,)
         work.configure({"tools": [tool for tool in work.options.tools if name_of(tool) not in gone]})
         for name in [n for n in self._servers if n in names or not self._tools_of(n)]:
@@ -268,14 +272,6 @@ class SessionTools(Part):
                 f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__})",
                 "annotate them with str, int, float, bool, list or dict",
             ) from None
-
-    def _unknown(self, name: str) -> NotFoundError | RefusedError:
-        if any(name == tool for tool, _ in self._workspace.built.tools):
-            return RefusedError(f"{name} is one of the agent's own tools", f"%agent tools deny {name}")
-        there = ", ".join((*self._servers, *self.names)) or "none"
-        return NotFoundError(
-            f"there is no tool or server {name!r} to remove (there are: {there})", "%agent tools lists all"
-        )
 
 
 def name_of(tool: Any) -> str:
