@@ -42,9 +42,27 @@ def picture(value: object) -> View:
     if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
         view: View = getattr(import_module(where[0]), where[1])(value)
         return view
-    if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
-        return _part_picture(value)
     match value:
+        case Session():
+            return brief(status_picture(value), rest="all of it: %agent")
+        case SessionMemory():
+            memory = memory_picture(value)
+            part = 1_000 // max(1, len(memory.files))
+            room = part * 2 // 3, part // 3
+            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
+        case SessionSkills():
+            skills = skills_picture(value)
+            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
+            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
+            return brief(skills, [names], "all of it: %skills")
+        case SessionSubagents():
+            agents = subagents_picture(value)
+            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
+            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
+            return brief(agents, [names], "all of it: %agent subagents")
+        case Files():
+            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+            return brief(paths, rest="all paths: list(session.files)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
@@ -73,29 +91,6 @@ def picture(value: object) -> View:
         case Decision():
             return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
-
-
-def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
-    match value:
-        case Session():
-            return brief(status_picture(value), rest="all of it: %agent")
-        case SessionMemory():
-            memory = memory_picture(value)
-            part = 1_000 // max(1, len(memory.files))
-            room = part * 2 // 3, part // 3
-            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
-        case SessionSkills():
-            skills = skills_picture(value)
-            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
-            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
-            return brief(skills, [names], "all of it: %skills")
-        case SessionSubagents():
-            agents = subagents_picture(value)
-            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
-            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
-            return brief(agents, [names], "all of it: %agent subagents")
-    paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
-    return brief(paths, rest="all paths: list(session.files)")
 
 
 def status_picture(session: Session) -> Picture:

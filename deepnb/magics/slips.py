@@ -83,7 +83,7 @@ def slip(line: str, fit: Fit) -> str | None:
             return f"type %agent {sub.name}"
         first = words[0].casefold()
         misspelled = words[0].islower() and first not in (sub.name, f"{sub.name}s", sub.name.removesuffix("s"))
-        if _nearly_fits(sub, rest) or (misspelled and _fits(sub, rest, fit)):
+        if _nearly_fits(sub, rest) or (misspelled and fit(sub, " ".join(rest)) is not None):
             return f"usage: %agent {sub.usage}"
     return None
 
@@ -149,10 +149,6 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
-    return fit(sub, " ".join(rest)) is not None
-
-
 def _other_magic(words: list[str], fit: Fit) -> str | None:
     """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
     magic, *rest = words
@@ -160,6 +156,6 @@ def _other_magic(words: list[str], fit: Fit) -> str | None:
         return f"type %{magic}" if magic != "agent" else None
     sub = subcommand(magic, rest[0])
     takes_text = sub is not None and any(arg.kind in ("text", "file", "source") for arg in sub.args)
-    if sub is None or (takes_text and rest[1:]) or not _fits(sub, rest[1:], fit):
+    if sub is None or (takes_text and rest[1:]) or fit(sub, " ".join(rest[1:])) is None:
         return None
     return f"type %{' '.join(words)}"

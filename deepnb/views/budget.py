@@ -94,7 +94,23 @@ class BudgetView:
         """What the gauge says in words, a line each."""
         if self.budget is None:
             return ()
-        facts = _facts(self.budget)
+        budget, window = self.budget, self.budget.rule.window
+        facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
+        if window is not None and budget.total > window:
+            over = counted(budget.total - window, "token", budget.exact)
+            facts.append(f"{over} over the window: the provider may refuse this request")
+        if budget.parts.get(NOT_RECORDED):
+            facts.append(
+                f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools"
+            )
+        if budget.reported is not None:
+            counted_as = "counted" if budget.exact else "estimated"
+            sent = budget.total if budget.sent is None else budget.sent
+            counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
+            facts.append(f"{counted_as} {figure(budget, sent)}, the model reported {budget.reported:,}")
+        elif not budget.exact:
+            facts.append("~ marks an estimate, on the high side")
+        facts = [fact for fact in (*facts, budget.unseen) if fact]
         if self.cached is not None:
             usage, drop = self.cached
             why, read = f": {drop}" if drop else "", usage.cached or 0
@@ -306,24 +322,6 @@ def gauge_line(budget: Budget) -> str:
         at = position(trigger, scale, columns)
         bar = f"{bar[:at]}|{bar[at:]}"
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
-
-
-def _facts(budget: Budget) -> list[str]:
-    facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
-    window = budget.rule.window
-    if window is not None and budget.total > window:
-        over = counted(budget.total - window, "token", budget.exact)
-        facts.append(f"{over} over the window: the provider may refuse this request")
-    if budget.parts.get(NOT_RECORDED):
-        facts.append(f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools")
-    if budget.reported is not None:
-        counted_as = "counted" if budget.exact else "estimated"
-        sent = budget.total if budget.sent is None else budget.sent
-        counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
-        facts.append(f"{counted_as} {figure(budget, sent)}, the model reported {budget.reported:,}")
-    elif not budget.exact:
-        facts.append("~ marks an estimate, on the high side")
-    return [fact for fact in (*facts, budget.unseen) if fact]
 
 
 def _fraction(value: float) -> str:

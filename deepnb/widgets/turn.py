@@ -253,7 +253,10 @@ class NotebookTurn:
 
     def _say(self) -> None:
         self._flush()
-        line = self._stop_line()
+        line = None
+        if self._stop is not None:
+            self._line = self._line or StopLine(self._stop)
+            line = self._line if has_page_thread() else None  # once a click on its button would be heard
         hint = "" if line is not None else self._hint
         self._said = self._activity.line
         waiting: RunningView | StopLine
@@ -267,13 +270,6 @@ class NotebookTurn:
             self._flow.replace(self._waiting, waiting)
         self._waiting = waiting
         self._flush()
-
-    def _stop_line(self) -> StopLine | None:
-        """Return the line with a button, once a click on it would be heard."""
-        if self._stop is None:
-            return None
-        self._line = self._line or StopLine(self._stop)
-        return self._line if has_page_thread() else None
 
 
 class QuietTurn:
