@@ -95,7 +95,7 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return (
             features_view(features, scene.stamp) if features.listed else notice(f"the model is {scene.session.model}")
         )
-    back = not scene.sessions.is_own
+    back = scene.sessions.current is not scene.sessions.own
     settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
     name = scene.sessions.own.use(args["model"], **settings)
     session = scene.sessions.use_own()

@@ -45,11 +45,6 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter((self.own, *self._attached.values()))
 
-    @property
-    def is_own(self) -> bool:
-        """Whether deepnb's agent is in use."""
-        return self.current is self.own
-
     def use_own(self) -> Session:
         self.live.workspace.current.idle()
         self.current = self.own

@@ -159,7 +159,13 @@ class BudgetView:
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
             label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
             body += [label, plot_html(*self._last_calls, trigger), h.muted(self._ends())]
-        return h.box(*body, self._items_html())
+        if self.items:
+            notes = [h.el("div", h.muted(line)) for line in self._how]
+            title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
+            title = title if self.unfolded else h.join(title, h.muted(" · ", self._largest))
+            table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
+            body.append(h.fold(title, table, *notes, opened=self.unfolded, framed=False))
+        return h.box(*body)
 
     def _ends(self) -> str:
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
@@ -187,16 +193,6 @@ class BudgetView:
         largest = sorted(self.items, key=lambda item: -item.tokens)[:_LARGEST]
         named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
         return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
-
-    def _items_html(self) -> h.Html | None:
-        if not self.items:
-            return None
-        table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
-        notes = [h.el("div", h.muted(line)) for line in self._how]
-        title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
-        if not self.unfolded:
-            title = h.join(title, h.muted(" · ", self._largest))
-        return h.fold(title, table, *notes, opened=self.unfolded, framed=False)
 
     @property
     def _item_rows(self) -> list[tuple[str, ...]]:

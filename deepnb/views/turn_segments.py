@@ -249,7 +249,12 @@ class Segments:
             self._thought()
         match event:
             case values.ThinkingDelta(text=text, call=call) if text:
-                return self._think(text, call)
+                last = self._last
+                if not isinstance(last, Thinking) or last.call != call:
+                    self._append(last := Thinking(call))
+                last.parts.append(text)
+                last.ended = False
+                return len(self.segments) - 1
             case values.TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
             case values.ModelStarted():
@@ -302,14 +307,6 @@ class Segments:
         assert isinstance(answer, Answer)
         answer.parts.append(text)
         return at
-
-    def _think(self, text: str, call: int) -> int:
-        last = self._last
-        if not isinstance(last, Thinking) or last.call != call:
-            self._append(last := Thinking(call))
-        last.parts.append(text)
-        last.ended = False
-        return len(self.segments) - 1
 
     def _output(self, event: values.CodeOutput) -> int | None:
         if event.number <= self._outputs.get(event.id, 0):

@@ -48,12 +48,6 @@ class ApprovalButtons:
         for row in gone:
             close(row)
 
-    def wait(self, waiting: bool = True) -> None:
-        for row in self._rows.values():
-            for part in _parts(row):
-                if hasattr(part, "disabled"):
-                    part.disabled = waiting
-
     def say(self, problem: str) -> None:
         """One line below the buttons; empty for none."""
         self._said.value = notice_view(problem, "error").html() if problem else ""
@@ -199,7 +193,3 @@ def arguments(text: str, do: str = 'write an object such as {"file_path": "/a.md
 def _lines(text: str) -> str:
     """Return a text as a page gives it back: its lines end in line feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _parts(widget: Any) -> list[Any]:
-    return [widget, *(part for child in getattr(widget, "children", ()) for part in _parts(child))]

@@ -231,7 +231,7 @@ class NotebookTurn:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
         elif self._flow.last and not any(isinstance(one, Piece | HasBundle) for one in (thing, self._flow.last[-1])):
-            self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
+            self._flow.join(thing) if self._flow.is_light(self._flow.last) else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
 
