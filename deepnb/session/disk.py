@@ -129,11 +129,9 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
         raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
     if file.exists() and not overwrite:
         raise RefusedError(f"{path} exists already", f"%agent export --yes {as_word(str(path))} overwrites it")
-    if (
-        file.suffix == ".jsonl"
-    ):  # its lines as they are kept; of a thread that only a checkpointer knows they are made first
+    if file.suffix == ".jsonl":
         kept = workspace.transcripts.keep(one.name)
-        if not kept.begun and not kept.read()[0]:
+        if not kept.begun and not kept.read()[0]:  # of a thread that only a checkpointer knows its lines are made first
             workspace.transcripts.outside(one.name, one.snapshot.messages, ())
         content = b"".join(map(to_json, kept.read()[0]))
     else:

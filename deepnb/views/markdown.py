@@ -303,14 +303,12 @@ def _style(state: Any) -> None:
             nested = token.level > 0 and token.type.endswith("list_open")
             token.attrs["style"] = (_CONTINUED if nested else _STYLES)[token.type]
         elif token.type == "list_item_open" and state.tokens[i + 2 : i + 3]:
-            _box(token, state.tokens[i + 2])
-
-
-def _box(item: Token, words: Token) -> None:
-    task = _BOXED.match(words.content) if words.type == "inline" else None
-    if task and words.children and words.children[0].content.startswith(task[0]):
-        words.children[0].content = ("☐ " if task[1] == " " else "☑ ") + words.children[0].content.removeprefix(task[0])
-        item.attrs["style"] = _STYLES["task"]
+            words = state.tokens[i + 2]
+            task = _BOXED.match(words.content) if words.type == "inline" else None
+            if task and words.children and words.children[0].content.startswith(task[0]):
+                rest = words.children[0].content.removeprefix(task[0])
+                words.children[0].content = ("☐ " if task[1] == " " else "☑ ") + rest
+                token.attrs["style"] = _STYLES["task"]
 
 
 def _drawn(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
