@@ -33,10 +33,21 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
-        self.config = _settings(lambda changes: self.sessions.own.configure(**changes), ip)
+        from IPython.core.error import UsageError
+        from traitlets import TraitError
+
+        try:
+            self.config = DeepNB(lambda changes: self.sessions.own.configure(**changes), parent=ip)
+        except TraitError as error:
+            raise UsageError(f"{error}: fix c.DeepNB in the IPython profile") from None
         self._profile = {k: v for k, v in self.config.options().items() if v is not None}
-        if ip.config.get(DeepNB.__name__):
-            _check(self._profile)
+        if ip.config.get(DeepNB.__name__):  # what the session would refuse when it is made is said now
+            from deepnb.wiring.options import Options, changed
+
+            try:
+                changed(Options(), self._profile)
+            except DeepnbError as error:
+                raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
         self._cell: str | None = None
         self._typed = ""
         self._cells: set[str] = set()
@@ -278,29 +289,6 @@ class Extension:
                 self._say(OFFER, "hint")
         if self._preload:
             self._preload.begin()
-
-
-def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
-    """Return the settings as the shell's profile has them; a bad one there is one line."""
-    from IPython.core.error import UsageError
-    from traitlets import TraitError
-
-    try:
-        return DeepNB(changed, parent=ip)
-    except TraitError as error:
-        raise UsageError(f"{error}: fix c.DeepNB in the IPython profile") from None
-
-
-def _check(options: Mapping[str, Any]) -> None:
-    """Say now what the session would refuse of a profile's settings when it is made."""
-    from IPython.core.error import UsageError
-
-    from deepnb.wiring.options import Options, changed
-
-    try:
-        changed(Options(), options)
-    except DeepnbError as error:
-        raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
 
 
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:

@@ -179,7 +179,12 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None =
     if _asks_for_help(line):
         return Command("help", {"words": None})
     if body is not None:
-        return Command("write", {key: _target(magic, label, line), "text": without_end_of_line(body)})
+        if not line:
+            raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
+        word, rest = _word(line)
+        if usage.subcommand(magic, word) is not None or (rest and magic == "skills"):
+            raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
+        return Command("write", {key: _unquoted(line), "text": without_end_of_line(body)})
     if not line:
         return Command("picture")
     command = _command(magic, line)
@@ -199,15 +204,6 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None =
 
 parse_memory = partial(_parse_plain, "memory", "path", "PATH")
 parse_skills = partial(_parse_plain, "skills", "name", "NAME")
-
-
-def _target(magic: str, label: str, line: str) -> str:
-    word, rest = _word(line)
-    if not line:
-        raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
-    if usage.subcommand(magic, word) is not None or (rest and magic == "skills"):
-        raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
-    return _unquoted(line)
 
 
 def _argument(arg: usage.Arg, rest: str) -> tuple[str, str]:

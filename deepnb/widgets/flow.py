@@ -72,10 +72,6 @@ class Flow:
     def last(self) -> list[View]:
         return self._runs[-1] if self._runs else []
 
-    @property
-    def changed(self) -> bool:
-        return bool(self._dirty)
-
     def is_light(self, run: Sequence[View]) -> bool:
         return sum(map(_weight, run)) <= _LIGHT * self._unit
 

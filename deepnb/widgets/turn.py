@@ -175,20 +175,16 @@ class NotebookTurn:
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))
-            room = self._halved() if self._asked else self._screen
+            room = self._screen
+            if self._asked and not isinstance(room, Reserved):
+                freed = self._flow.shrink(max(self._most // 2, 1))
+                room = Reserved(room, free=freed) if freed else room
             self._flush()
             for view in below:
                 room.show(view)
             if self._line is not None:
                 self._line.close()
             return room
-
-    def _halved(self) -> Screen:
-        """Free the outputs beyond half of all there may be; gives the screen that begins with these."""
-        if isinstance(self._screen, Reserved):
-            return self._screen
-        freed = self._flow.shrink(max(self._most // 2, 1))
-        return Reserved(self._screen, free=freed) if freed else self._screen
 
     def _flush(self) -> None:
         self._credit = max(self._credit - self._flow.send(), 0)
