@@ -85,8 +85,8 @@ def test_files_of_the_disk(shell, tmp_path: Path):
 def test_a_class_sees_one_at_work(shell):
     shell.ok(f"%%memory /agents/critic.md\n{GOOD}")
     told = shell.ok("%agent ask the critic subagent to list files")
-    assert '→ subagent critic: "list files"\n  │ → ls(path="/")  ok' in told
-    assert "\n  ok " in told and " s · 2 calls · " in told
+    assert '→ subagent critic: "list files"  ok ' in told and " s · 2 calls · " in told
+    assert '\n  │ → ls(path="/")  ok' in told
     assert "The subagent critic reported:\n> `ls` gives" in told
     assert "4 calls, 2 in subagents" in told
     told = shell.ok("%agent subagents critic")
