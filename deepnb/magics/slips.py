@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from deepnb.gate.spans import word_set
-from deepnb.magics.usage import MAGICS, PANELS, QUOTED, TOOL_WORDS, Sub, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, PANELS, TOOL_WORDS, Sub, subcommand, subcommands
 
 ENGLISH = word_set("""
 adit amount anew array boards bray bridge burns cools cork cost count counts cue dew diet dork ewe edict ell emit exit
@@ -41,12 +41,6 @@ all none first last latest newest oldest previous prev current now here start be
 off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
 """)
 _BETWEEN = word_set("to at in of turn turns call calls step thread tool number nr no")
-_ENDS = {"database": "db sqlite sqlite3", "export": "ipynb html jsonl", "session": "jsonl json db sqlite sqlite3 ipynb"}
-"""What the name of a file ends with, where it is the last word of several: `persist my file.db`."""
-_TALK = word_set("""
-a all an and as at each every for from how in into it me of on or please that the these this to what with
-""")
-_PATH = re.compile(r"[\"']|(?!\w+://).*[/\\~]|.*\.[A-Za-z]\w{0,8}$")  # ./a | a\b | "a b | a.db
 
 
 def one_edit_apart(a: str, b: str) -> bool:
@@ -85,49 +79,22 @@ def slip(line: str, fit: Fit) -> str | None:
     if words[0] in MAGICS and (other := _other_magic(words, fit)):
         return other
     for sub, rest in _meant(words):
-        if not rest and (len(words) == 1 or sub.name == "".join(words).casefold()):
+        if not rest:
             return f"type %agent {sub.name}"
         first = words[0].casefold()
         misspelled = words[0].islower() and first not in (sub.name, f"{sub.name}s", sub.name.removesuffix("s"))
-        if _nearly_fits(sub, rest) or (misspelled and _fits(sub, rest, fit)):
+        if _nearly_fits(sub, rest) or (misspelled and fit(sub, " ".join(rest)) is not None):
             return f"usage: %agent {sub.usage}"
     return None
 
 
-def path_slip(line: str) -> str | None:
-    """Return what to type instead of a subcommand whose path has blanks and no quotes; None where there is no such path.
-
-    The second word looks like a path, or the last one does, and there is no talk among them.
-    """
-    first, *rest = line.split()
-    sub = subcommand("agent", first)
-    kind = next((arg.kind for arg in sub.args if arg.kind in (*QUOTED, "place")), None) if sub else None
-    named = {flag.name for flag in sub.flags if flag.label} if sub else set()
-    words = [word for before, word in zip(["", *rest], rest, strict=False) if word[:2] != "--" and before not in named]
-    if sub is None or kind is None or len(words) < 2 or _TALK & {word.casefold() for word in words}:
-        return None
-    if not _PATH.match(words[0]) and words[-1].rpartition(".")[2] not in _ENDS.get(kind, "jsonl").split():
-        return None
-    if kind == "place":
-        return f"usage: %agent {sub.usage}"
-    path = re.sub(r"\\(?= )|[\"']", "", " ".join(words))  # my\ notes | "my notes
-    return f'a path with blanks needs quotes: %agent {" ".join([first, *(w for w in rest if w not in words)])} "{path}"'
-
-
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
-    """Yield the subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
     may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
     for sub in subcommands("agent"):
         if first == sub.name or (may_be and one_edit_apart(first, sub.name)):
             yield sub, rest
-    for sub in subcommands("agent"):
-        if len(words) > 1 and "".join(words[:2]).casefold() == sub.name:  # dash board
-            yield sub, words[2:]
-        glued = first.removeprefix(sub.name)
-        if glued != first and (_NUMBER.fullmatch(glued) or glued in _choices(sub)):  # rewind3
-            yield sub, [glued, *rest]
 
 
 def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
@@ -159,7 +126,6 @@ def _is_mark(sub: Sub, word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
     is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
@@ -177,10 +143,6 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
-    return fit(sub, " ".join(rest)) is not None
-
-
 def _other_magic(words: list[str], fit: Fit) -> str | None:
     """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
     magic, *rest = words
@@ -188,6 +150,6 @@ def _other_magic(words: list[str], fit: Fit) -> str | None:
         return f"type %{magic}" if magic != "agent" else None
     sub = subcommand(magic, rest[0])
     takes_text = sub is not None and any(arg.kind in ("text", "file", "source") for arg in sub.args)
-    if sub is None or (takes_text and rest[1:]) or not _fits(sub, rest[1:], fit):
+    if sub is None or (takes_text and rest[1:]) or fit(sub, " ".join(rest[1:])) is None:
         return None
     return f"type %{' '.join(words)}"
