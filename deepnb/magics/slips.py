@@ -79,7 +79,7 @@ def slip(line: str, fit: Fit) -> str | None:
     if words[0] in MAGICS and (other := _other_magic(words, fit)):
         return other
     for sub, rest in _meant(words):
-        if not rest:
+        if not rest and (len(words) == 1 or sub.name == "".join(words).casefold()):
             return f"type %agent {sub.name}"
         first = words[0].casefold()
         misspelled = words[0].islower() and first not in (sub.name, f"{sub.name}s", sub.name.removesuffix("s"))
@@ -95,6 +95,12 @@ def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
     for sub in subcommands("agent"):
         if first == sub.name or (may_be and one_edit_apart(first, sub.name)):
             yield sub, rest
+    for sub in subcommands("agent"):
+        if len(words) > 1 and "".join(words[:2]).casefold() == sub.name:  # dash board
+            yield sub, words[2:]
+        glued = first.removeprefix(sub.name)
+        if glued != first and (_NUMBER.fullmatch(glued) or glued in _choices(sub)):  # rewind3
+            yield sub, [glued, *rest]
 
 
 def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
