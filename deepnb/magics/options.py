@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from deepnb.magics import usage
-from deepnb.magics.slips import MOST, nearest, slip
+from deepnb.magics.slips import MOST, nearest, path_slip, slip
 from deepnb.values.errors import InvalidError
 from deepnb.values.wings import names, part
 
@@ -65,7 +65,7 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
     if command is not None:
         return command
     values, prompt, ended = read_options(line)
-    meant = None if values or ended else slip(line, fit)
+    meant = None if values or ended else path_slip(line) or slip(line, fit)
     if meant is not None:  # more likely a mistyped subcommand
         name = line.split()[0]
         known = usage.subcommand("agent", name) is not None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from deepnb.gate.spans import word_set
-from deepnb.magics.usage import MAGICS, PANELS, TOOL_WORDS, Sub, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, PANELS, QUOTED, TOOL_WORDS, Sub, subcommand, subcommands
 
 ENGLISH = word_set("""
 adit amount anew array boards bray bridge burns cools cork cost count counts cue dew diet dork ewe edict ell emit exit
@@ -41,6 +41,12 @@ all none first last latest newest oldest previous prev current now here start be
 off yes back zero one two three four five six seven eight nine ten main tokens messages files cost csv json html md
 """)
 _BETWEEN = word_set("to at in of turn turns call calls step thread tool number nr no")
+_ENDS = {"database": "db sqlite sqlite3", "export": "ipynb html jsonl", "session": "jsonl json db sqlite sqlite3 ipynb"}
+"""What the name of a file ends with, where it is the last word of several: `persist my file.db`."""
+_TALK = word_set("""
+a all an and as at each every for from how in into it me of on or please that the these this to what with
+""")
+_PATH = re.compile(r"[\"']|(?!\w+://).*[/\\~]|.*\.[A-Za-z]\w{0,8}$")  # ./a | a\b | "a b | a.db
 
 
 def one_edit_apart(a: str, b: str) -> bool:
@@ -86,6 +92,26 @@ def slip(line: str, fit: Fit) -> str | None:
         if _nearly_fits(sub, rest) or (misspelled and fit(sub, " ".join(rest)) is not None):
             return f"usage: %agent {sub.usage}"
     return None
+
+
+def path_slip(line: str) -> str | None:
+    """Return what to type instead of a subcommand whose path has blanks and no quotes; None where there is no such path.
+
+    The second word looks like a path, or the last one does, and there is no talk among them.
+    """
+    first, *rest = line.split()
+    sub = subcommand("agent", first)
+    kind = next((arg.kind for arg in sub.args if arg.kind in (*QUOTED, "place")), None) if sub else None
+    named = {flag.name for flag in sub.flags if flag.label} if sub else set()
+    words = [word for before, word in zip(["", *rest], rest, strict=False) if word[:2] != "--" and before not in named]
+    if sub is None or kind is None or len(words) < 2 or _TALK & {word.casefold() for word in words}:
+        return None
+    if not _PATH.match(words[0]) and words[-1].rpartition(".")[2] not in _ENDS.get(kind, "jsonl").split():
+        return None
+    if kind == "place":
+        return f"usage: %agent {sub.usage}"
+    path = re.sub(r"\\(?= )|[\"']", "", " ".join(words))  # my\ notes | "my notes
+    return f'a path with blanks needs quotes: %agent {" ".join([first, *(w for w in rest if w not in words)])} "{path}"'
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
