@@ -31,7 +31,7 @@ from deepnb.backends.writer import (
     writing,
 )
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.files import is_text
+from deepnb.engine.files import ALL_FILES, is_text
 from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
@@ -173,7 +173,7 @@ class GuardedBackend(Record):
             wrong = f"Error: {OWN}" if any(self.inner.ls(folder.rstrip("/")).entries for folder in RECORDS) else None
         if wrong:
             return protocol.DeleteResult(error=wrong)
-        gone = [file_path, *(m["path"] for m in self.inner.glob("{*,.*}", file_path).matches or ())]
+        gone = [file_path, *(m["path"] for m in self.inner.glob(ALL_FILES, file_path).matches or ())]
         guarded = [p for p in dict.fromkeys(gone) if self.is_guarded(p)]
         try:
             with self.root(file_path).lock():
@@ -301,7 +301,7 @@ class GuardedBackend(Record):
 
     def memory(self) -> dict[str, Any]:
         """Return the guarded files as a state holds files: path -> FileData."""
-        found = [m["path"] for m in self.glob("**/*", "/").matches or () if self.is_guarded(m["path"])]
+        found = [m["path"] for m in self.glob(ALL_FILES, "/").matches or () if self.is_guarded(m["path"])]
         texts = ((p, self._text(p)) for p in found)
         return {path: create_file_data(text) for path, text in texts if text is not None}
 

@@ -19,16 +19,12 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
 from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
-from deepnb.engine.files import ExactStore, store_of, with_store
+from deepnb.engine.files import ALL_FILES, ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
 
 # -- one tree of files out of several backends, where each path belongs to exactly one of them
-
-
-_ALL = "{*,.*}"
-"""Every file at any depth, those whose names begin with a dot too."""
 
 
 class MountedBackend(CompositeBackend):
@@ -91,7 +87,7 @@ class MountedBackend(CompositeBackend):
         found: list[protocol.FileInfo] = []
         cut: list[protocol.GlobTruncationReason | None] = []
         for prefix, backend, inside, apart in self._search(path, pattern):
-            result = backend.glob(_ALL if apart else pattern, inside)
+            result = backend.glob(ALL_FILES if apart else pattern, inside)
             if result.error:
                 return result
             cut += [result.truncation_reason] if result.truncated else []
@@ -108,7 +104,7 @@ class MountedBackend(CompositeBackend):
     ) -> protocol.GrepResult:
         base = as_folder(path or "/")
         try:
-            fits = compile_grep_include_glob(glob or _ALL)
+            fits = compile_grep_include_glob(glob or ALL_FILES)
         except InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         matches: list[protocol.GrepMatch] = []

@@ -11,6 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
 from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
+from deepnb.engine.files import ALL_FILES
 
 
 class WrapperBackend(protocol.BackendProtocol):
@@ -171,7 +172,7 @@ class SplitBackend(WrapperBackend):
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
         def is_in(backend: protocol.BackendProtocol) -> bool:
-            below = (m["path"] for m in backend.glob("**/*", file_path).matches or ())
+            below = (m["path"] for m in backend.glob(ALL_FILES, file_path).matches or ())
             return any(self.owner(path) is backend for path in (file_path, *below))
 
         results = [b.delete(file_path) for b in (self.inner, self.there) if is_in(b)]
@@ -226,7 +227,9 @@ class ChosenFiles(WrapperBackend):
 
     def shown(self, found: Sequence[Any]) -> list[Any]:
         return [
-            f for f in found if f["path"] in self._files or (f.get("is_dir") and self.glob("**/*", f["path"]).matches)
+            f
+            for f in found
+            if f["path"] in self._files or (f.get("is_dir") and self.glob(ALL_FILES, f["path"]).matches)
         ]
 
     def file_versions(self, directory: str) -> None:

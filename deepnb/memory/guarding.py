@@ -19,6 +19,7 @@ from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import Writer, is_withheld, writer, writing
 from deepnb.engine import keys
+from deepnb.engine.files import ALL_FILES
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
 from deepnb.gate import redact_value
@@ -282,7 +283,7 @@ class ScopedBackend(WrapperBackend):
         return f"Error: not written: daily notes below {NOTES} are only ever added to; the tool note adds to today's"
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        gone = [file_path, *(m["path"] for m in self.inner.glob("**/*", file_path).matches or ())]
+        gone = [file_path, *(m["path"] for m in self.inner.glob(ALL_FILES, file_path).matches or ())]
         problem = next(filter(None, map(self.write_refusal, gone)), None)
         return protocol.DeleteResult(error=problem) if problem else self.inner.delete(file_path)
 

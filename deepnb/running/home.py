@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from deepnb.engine.files import ALL_FILES
 from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
 from deepnb.running.current import Current, Paths
 from deepnb.running.sources import Sources, paths
@@ -98,7 +99,7 @@ class Home:
             return {}
         if home.files is not None:
             return dict(home.files.read())
-        found = [m["path"] for m in home.backend.glob("**/*", "/").matches or () if self.paths.is_guarded(m["path"])]
+        found = [m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self.paths.is_guarded(m["path"])]
         return {
             r.path: create_file_data(r.content.decode("utf-8", "replace"))
             for r in home.backend.download_files(found)
@@ -164,7 +165,7 @@ class Home:
             if home is None or home.directory is not None:
                 return storage.texts(filter(may_read, self.memory_paths())), {}
             if home.files is None:
-                found = storage.guard.glob("**/*", "/").matches or ()
+                found = storage.guard.glob(ALL_FILES, "/").matches or ()
                 remembered = (m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"]))
                 return storage.texts(filter(may_read, remembered)), {}
             texts, binary = self._file_texts(home.files.read(), thread.scope)
@@ -195,7 +196,7 @@ class Home:
         backend = self.backend
         named = list(dict.fromkeys((*self._current.options.memory, *ALWAYS, LONG_TERM)))
         there = [r.path for r in backend.download_files(named) if r.content is not None]
-        below = sorted(m["path"] for m in backend.glob("**/*", NOTES).matches or () if not m.get("is_dir"))
+        below = sorted(m["path"] for m in backend.glob(ALL_FILES, NOTES).matches or () if not m.get("is_dir"))
         return tuple(dict.fromkeys((*there, *(p for p in below if p.endswith(".md")))))
 
     def undoable(self, path: str) -> bool:

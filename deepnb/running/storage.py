@@ -30,7 +30,7 @@ from deepnb.backends.wrapper import (
     store_backend,
 )
 from deepnb.backends.writer import writing
-from deepnb.engine.files import ExactStore
+from deepnb.engine.files import ALL_FILES, ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
@@ -182,7 +182,7 @@ class Storage:
     def move(self, home: Place) -> int:
         """Keep memory at another place from now on, with what is there already; return how many files went there."""
         there = home.backend
-        files = {m["path"] for m in self._default.glob("**/*", "/").matches or () if not m.get("is_dir")}
+        files = {m["path"] for m in self._default.glob(ALL_FILES, "/").matches or () if not m.get("is_dir")}
         texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
         here = [(p, content) for p, content in texts.items() if content is not None]
         old = {r.path for r in there.download_files(list(texts)) if r.content is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from deepnb.engine.files import ALL_FILES
 from deepnb.running.workspace import Workspace
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
 from deepnb.values.files import check_path
@@ -76,7 +77,7 @@ class BackendFiles(MutableMapping[str, str]):
             raise KeyError(path)
 
     def __iter__(self) -> Iterator[str]:
-        found = self._backend.glob("**/*", "/")
+        found = self._backend.glob(ALL_FILES, "/")
         return iter(sorted(f["path"] for f in found.matches or () if not f.get("is_dir")))
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
+from deepnb.engine.files import ALL_FILES
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
@@ -312,7 +313,7 @@ class SessionSkills(Part):
                 self._workspace.backend.delete(path)
 
     def _below(self, directory: str) -> tuple[str, ...]:
-        found = self._workspace.backend.glob("**/*", directory).matches or ()
+        found = self._workspace.backend.glob(ALL_FILES, directory).matches or ()
         paths = {f["path"] for f in found if not f.get("is_dir")}
         return tuple(sorted(p for p in paths if p.startswith(directory)))
 

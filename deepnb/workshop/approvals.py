@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from deepnb.engine.files import ALL_FILES
 from deepnb.values.approvals import Effect
 from deepnb.workshop.notebook_plan import NotebookDiff, notebook_diff
 
@@ -111,7 +112,7 @@ class Effects:
             return ""
         try:
             content = backend.download_files([path])[0].content
-            inside = () if content is not None else backend.glob("{*,.*}", path).matches or ()
+            inside = () if content is not None else backend.glob(ALL_FILES, path).matches or ()
         except ValueError:  # no path that a tool takes
             return ""
         files = sorted((one["path"], one.get("size"), one.get("modified_at")) for one in inside)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepnb import DeepnbError, Session
@@ -327,6 +327,7 @@ PATTERNS = st.sampled_from(["*", "**/*", "*.md", "d/*", "d/**/*.md", ".*", "{*,.
 BASES = st.sampled_from(["/", "/d", "/d/", "/d/e", "/.f", "/a.md", "/d/a.md", "/nowhere"])
 
 
+@example({"d/.e/b.md"}, {"d/.e/b.md"}, "*", "/")  # below a directory that `*` passes over
 @given(st.sets(NAMES), st.sets(NAMES, min_size=1), PATTERNS, BASES)
 def test_chosen_files_answer_as_a_directory_that_holds_nothing_else(there, chosen, pattern, base):
     with tempfile.TemporaryDirectory() as folder:

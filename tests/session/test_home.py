@@ -170,3 +170,15 @@ def test_after_any_walk_files_memory_and_the_memory_of_each_turn_are_what_they_w
                 here.s.switch(thread)
                 here.check(turns=kind == "database" or not {*BACK} & {op for op, _ in steps})
         here.s.close()
+
+
+@pytest.mark.parametrize("path", ["/AGENTS.md", "/.deepagents/AGENTS.md", "/a/.b/c/AGENTS.md", "/.agents.md"])
+def test_memory_moves_with_its_home_from_wherever_it_is(path: str, tmp_path: Path) -> None:
+    with Session(Scripted(answers=["ok"] * 3), memory=[path]) as s:
+        s.memory.add("The user likes tea")
+        s.run("hello")
+        for move in (s.memory.keep, lambda at: s.persist(at / "k.db"), lambda _: s.fork("other")):
+            move(tmp_path)
+            assert path in s.files and "likes tea" in s.memory.text() and s.memory.diff(0, 1) == ()
+        assert s.workspace.backend.delete(path.rpartition("/")[0] or path).error is None
+        assert path not in s.files and list(s.memory.log().change) == ["+ The user likes tea", "- The user likes tea"]

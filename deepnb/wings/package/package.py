@@ -9,6 +9,7 @@ from posixpath import normpath
 
 from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
+from deepnb.engine.files import ALL_FILES
 from deepnb.gate import credentials, reasons, redact
 from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
@@ -89,7 +90,7 @@ def _files(
     workspace: Workspace, include: Sequence[str], known: Sequence[str]
 ) -> tuple[list[PackageFile], list[LeftOut]]:
     backend = workspace.backend
-    found = backend.glob("**/*", "/").matches or ()
+    found = backend.glob(ALL_FILES, "/").matches or ()
     named = workspace.home.memory_paths()
     there = sorted({*named, *(f["path"] for f in found if not f.get("is_dir"))})
     wanted = _named(there, include)
