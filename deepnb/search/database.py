@@ -1,7 +1,6 @@
-"""One SQLite file through one library: the standard one, or apsw where that is the one that loads sqlite-vec.
+"""One SQLite file of an index, and the tables in it.
 
-Two libraries on one file in one process break each other's locks, so the first one a process takes for a
-file stays. Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
+Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
 """
 
 import importlib
@@ -22,8 +21,6 @@ _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
 
-_libraries: dict[str, str] = {}
-
 
 class Damaged(Exception):
     """The file is not an SQLite database, or what is in it cannot be read."""
@@ -32,24 +29,16 @@ class Damaged(Exception):
 class Database:
     """An open database; `vectors` says whether sqlite-vec is loaded into it."""
 
-    def __init__(self, path: str, library: str = "") -> None:
-        """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
+    def __init__(self, path: str) -> None:
+        """`path` may be ":memory:"."""
         self.path = path
-        place = os.path.realpath(path)
-        self.library = (library if path == ":memory:" else _libraries.setdefault(place, library or _best())) or _best()
         self.vectors = False
-        apsw = importlib.import_module("apsw") if self.library == "apsw" else None
-        self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
         with self._user_errors():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            if apsw:
-                self._db = apsw.Connection(path)
-                self._db.set_busy_timeout(SECONDS * 1000)
-            else:
-                self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
-        with suppress(Exception):
+            self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
+        with suppress(Exception):  # sqlite-vec is not installed, or this Python's SQLite loads no extensions
             self.vectors = _with_vectors(self._db)
 
     def share(self) -> None:
@@ -65,7 +54,7 @@ class Database:
                     self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
                     self._db.execute("PRAGMA secure_delete = ON").fetchall()
                 return
-            except self._errors as error:
+            except sqlite3.Error as error:
                 if _code(error) not in _BUSY or time.monotonic() > end:
                     raise
                 time.sleep(0.02)
@@ -93,7 +82,7 @@ class Database:
 
     def vacuum(self) -> bool:
         """Write the file anew, without what was deleted in it; whether that was done, since others may be using it."""
-        with self._impatient(), suppress(BusyError, *self._errors):
+        with self._impatient(), suppress(BusyError, sqlite3.Error):
             self.rows("VACUUM")
             return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
         return False
@@ -119,14 +108,14 @@ class Database:
         self.rows("COMMIT")
 
     def close(self) -> None:
-        with suppress(*self._errors):
+        with suppress(sqlite3.Error):
             self._db.close()
 
     @contextmanager
     def _user_errors(self, *, busy: bool = True) -> Iterator[None]:
         try:
             yield
-        except self._errors as error:
+        except sqlite3.Error as error:
             if _code(error) in _DAMAGED:
                 raise Damaged(str(error)) from None
             if busy and _code(error) in _BUSY:
@@ -135,29 +124,8 @@ class Database:
             raise
 
 
-def has_fts5() -> bool:
-    """Return whether the library that would be taken can do full-text search."""
-    try:
-        Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
-    except Exception:
-        return False
-    return True
-
-
-def _best() -> str:
-    """sqlite3, unless only apsw can load sqlite-vec, or only apsw has FTS5."""
-    if hasattr(sqlite3.Connection, "enable_load_extension"):
-        return "sqlite3"
-    try:
-        importlib.import_module("sqlite_vec")
-        importlib.import_module("apsw")
-    except ImportError:
-        return "sqlite3"
-    return "apsw"
-
-
-def _with_vectors(connection: Any) -> bool:
-    """Load sqlite-vec; raises whatever stands in the way."""
+def _with_vectors(connection: sqlite3.Connection) -> bool:
+    """Load sqlite-vec; raise whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
     connection.enable_load_extension(True)
     try:
@@ -167,10 +135,9 @@ def _with_vectors(connection: Any) -> bool:
     return True
 
 
-def _code(error: Exception) -> int:
-    """SQLite's primary result code, 0 where the error has none."""
-    code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
-    return int(code) & 0xFF
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code, 0 where the error has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 # -- The tables of an index; `PRAGMA user_version` says which version made them

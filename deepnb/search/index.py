@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from deepnb.search import scoring
-from deepnb.search.database import Damaged, Database, has_fts5
+from deepnb.search.database import Damaged, Database
 from deepnb.search.days import Span, asked_days, nearness
 from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
 from deepnb.search.passages import Row, passages
@@ -59,7 +59,6 @@ class Index:
         *,
         embedder: scoring.Embedder | None = None,
         source: Callable[[], Mapping[str, str]] | None = None,
-        library: Literal["", "sqlite3", "apsw"] = "",
         wait: float | None = None,
     ) -> None:
         """Open or create an index.
@@ -67,15 +66,12 @@ class Index:
         path: a file, `str` or `Path`; None keeps the index in memory.
         embedder: any LangChain `Embeddings`, which adds the leg "vector".
         source: a function that returns all files, path to text, where the index must be made anew.
-        library: "sqlite3" or "apsw"; by default the one that loads sqlite-vec.
         wait: seconds for which an update embeds, before a thread does the rest; None embeds all of it at once.
 
         Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
         `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
         """
         self.path = _database(path)
-        if library not in ("", "sqlite3", "apsw"):
-            raise InvalidError(f"unknown library {library!r}", "use sqlite3 or apsw")
         if embedder is not None and not hasattr(embedder, "embed_query"):
             raise InvalidError(f"embedder can't be {embedder!r}", "give a LangChain Embeddings")
         if source is not None and not callable(source):
@@ -87,7 +83,6 @@ class Index:
         """Spent on embedding."""
         self.notices: list[str] = []
         """A line for each thing that was repaired or left out; read and clear it as you like."""
-        self._library = library
         self._lock = threading.RLock()
         self._db: Database | None = None
         self._reader: Reader | None = None
@@ -394,17 +389,16 @@ class Index:
 
     def _connect(self) -> None:
         left = _log_bytes(self.path) > 0
-        db = Database(self.path, self._library)
+        db = Database(self.path)
         try:
             older = bring_up_to_date(db)
             if older:
                 vacuum(db, always=True)
         except BaseException as error:
             db.close()
-            if "fts5" in str(error) and not has_fts5():
-                raise NotInstalledError(
-                    "this Python's SQLite has no full-text search", "pip install 'deepnb[search]'"
-                ) from None
+            if "no such module: fts5" in str(error):
+                what = "this Python's SQLite has no full-text search"
+                raise NotInstalledError(what, "use a Python from python.org or conda") from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
         self._log_has_erased = left or older

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase
-from typing import Literal
 
 import pytest
 
@@ -31,12 +30,9 @@ def left(path: Path) -> list[str]:
 
 
 @every_row("change", ["removed", "changed", "replaced", "synced"])
-@every_row("library", ["sqlite3", "apsw"])
-def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str, library: str) -> None:
-    if library == "apsw":
-        pytest.importorskip("apsw")
+def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str) -> None:
     path = tmp_path / "i.db"
-    index = Index(path, library=library)  # type: ignore[arg-type]
+    index = Index(path)
     index.update({**OTHERS, "memory/nest.md": SECRET})
     assert left(path) and index.search(GONE[0], 1)[0].path == "memory/nest.md"
     new = {"removed": None, "changed": "# Nest\n\n- nothing was there\n", "replaced": "", "synced": None}[change]
@@ -54,20 +50,14 @@ def test_what_was_removed_is_in_no_file_of_the_index(tmp_path: Path, change: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("library", "change"), [("sqlite3", "gone"), pytest.param("apsw", None, marks=pytest.mark.nightly)]
-)
-def test_no_word_that_only_a_removed_file_had_is_left_after_closing(
-    tmp_path: Path, library: Literal["sqlite3", "apsw"], change: str | None
-) -> None:
+@pytest.mark.parametrize("change", ["gone", pytest.param(None, marks=pytest.mark.nightly)])
+def test_no_word_that_only_a_removed_file_had_is_left_after_closing(tmp_path: Path, change: str | None) -> None:
     """Among texts that fill many pages of the database, where SQLite moves rows and leaves their bytes behind."""
-    if library == "apsw":
-        pytest.importorskip("apsw")
     random = Random(5)
     only = ["".join(random.choices(ascii_lowercase, k=random.randint(6, 14))) for _ in range(3000)]
     others = markdown(3.0, 5)
     half = dict(list(others.items())[:30])
-    index = Index(tmp_path / "i.db", library=library)
+    index = Index(tmp_path / "i.db")
     index.update(half)
     index.update({"only.md": "\n".join(" ".join(only[i : i + 12]) for i in range(0, len(only), 12))})
     index.update({**others})
@@ -153,7 +143,7 @@ os._exit(9)
 
 def test_what_an_older_version_left_behind_goes_as_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
-    db = Database(str(path), "sqlite3")
+    db = Database(str(path))
     make_old_tables(db)
     db.rows("PRAGMA secure_delete = OFF")
     row = (1 << 18, "", 0, SECRET * 40, 1 << 43, 1 << 43)

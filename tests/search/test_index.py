@@ -311,19 +311,3 @@ def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> N
 def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> None:
     with made() as one, made(tmp_path / "i.db") as two:
         assert one.search("bees at work") == two.search("bees at work") != []
-
-
-def test_both_libraries_find_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("apsw")
-    one, two = made(tmp_path / "a.db", library="sqlite3"), made(tmp_path / "b.db", library="apsw")
-    assert one._db is not None and one._db.library == "sqlite3"
-    assert two._db is not None and two._db.library == "apsw"
-    for query in ("bees", "server Pickle", "the roundabout"):
-        assert one.search(query) == two.search(query)
-
-
-def test_a_process_keeps_to_the_library_it_took_for_a_file(tmp_path: Path) -> None:
-    pytest.importorskip("apsw")
-    made(tmp_path / "a.db", library="sqlite3")
-    second = Index(tmp_path / "a.db", library="apsw")
-    assert second._db is not None and second._db.library == "sqlite3"

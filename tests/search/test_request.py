@@ -72,7 +72,6 @@ def test_what_is_no_text_is_no_query() -> None:
     [
         ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
         ({"path": "a\0b"}, "the path of an index can't be 'a.*b'"),
-        ({"library": "mysql"}, "unknown library 'mysql': use sqlite3 or apsw"),
         ({"embedder": "openai"}, "embedder can't be 'openai': give a LangChain Embeddings"),
         ({"source": {}}, "source can't be {}: give a function"),
     ],
