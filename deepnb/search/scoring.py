@@ -36,7 +36,6 @@ to their scores. In a small index, every unit with a word of the query is scored
 
 
 NONE: Keys = np.empty(0, np.int64)
-Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> S
     for concept in concepts:
         strength = np.zeros(len(keys))
         for postings, sure in reversed(concept.sets):
-            strength[_has(postings.units, keys)] = sure
+            strength[among(keys, postings.units)] = sure
         fine += strength * idf(concept.count(size.units), size.units)
     lengths = lengths_of(keys)
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
@@ -168,26 +167,9 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
 
 
 def how_often(chunks: Keys, pairs: Keys) -> Scores:
-    """Return how often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
-    if not len(chunks):
-        return np.zeros(len(pairs))
-    if len(chunks) < len(pairs):
-        both = np.concatenate([chunks, chunks - 1])
-        at = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)
-        return np.bincount(at[pairs[at] == both], minlength=len(pairs)).astype(np.float64)
+    """Return how often the first or the second chunk of each pair stands in `chunks`, which is in order."""
     low = np.searchsorted(chunks, pairs, side="left")
     return (np.searchsorted(chunks, pairs + 1, side="right") - low).astype(np.float64)
-
-
-def _has(some: Keys, keys: Keys) -> Places:
-    """Return the places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
-    if not len(some):
-        return np.empty(0, np.intp)
-    if len(some) < len(keys):
-        at = np.minimum(np.searchsorted(keys, some), len(keys) - 1)
-        return np.asarray(at[keys[at] == some])
-    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
-    return np.flatnonzero(some[at] == keys)
 
 
 # -- The vector leg: chunks by the cosine of their embeddings, through sqlite-vec or an exact scan in NumPy
