@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import date
 from difflib import get_close_matches
@@ -24,7 +22,6 @@ LEAST = 60
 """Characters: a budget with less than these left is used up."""
 PASSED = 12
 """How many hits that are too long for the rest of a budget are passed over in search of one that is not."""
-_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")  # 2026-03-04
 
 
 @dataclass(frozen=True)
@@ -62,21 +59,6 @@ def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hi
         leg="+".join(by) or "words",
         heading=reader.heading(first.key),
     )
-
-
-def fading(half_life: float, today: date | None) -> Callable[[str], float]:
-    """1 for a path without a date or of today, 0.75 after one half-life, 0.5 for what is very old."""
-    now = today or date.today()
-
-    def of(path: str) -> float:
-        found = _DAY.search(path)
-        with suppress(ValueError):
-            if found:
-                age = max((now - date(*map(int, found.groups()))).days, 0)
-                return float(0.5 + 0.5 ** (1 + age / half_life))
-        return 1.0
-
-    return of
 
 
 class Room:
@@ -146,7 +128,6 @@ class Request:
     fusion: str = "rank"
     vector_weight: float | None = None
     text_weight: float | None = None
-    recency: float | None = None
     today: date | None = None
     within: Callable[[str], bool] | None = None
     passage: int | None = None
@@ -198,7 +179,6 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "legs": (Sequence, f'a list, such as legs=["{LEGS[0]}"]'),
     "vector_weight": (Real, "a number, such as vector_weight=0.7"),
     "text_weight": (Real, "a number, such as text_weight=0.3"),
-    "recency": (Real, "a half-life in days, such as recency=30"),
     "today": (date, "a datetime.date"),
     "passage": (Integral, "a number of characters, such as passage=1600"),
     "tokens": (Integral, "a number of tokens, such as tokens=2000"),

@@ -22,12 +22,10 @@ from functools import cache, partial
 from math import inf
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from deepnb.search import scoring
 from deepnb.search.database import Damaged, Database
 from deepnb.search.days import Span, asked_days, nearness
-from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
+from deepnb.search.hits import DAY, LEGS, Hit, Request, filled, hit
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
@@ -251,7 +249,6 @@ class Index:
         fusion: Literal["rank", "weight"] = "rank",
         vector_weight: float | None = None,
         text_weight: float | None = None,
-        recency: float | None = None,
         today: date | None = None,
         within: Callable[[str], bool] | None = None,
         passage: int | None = None,
@@ -263,7 +260,6 @@ class Index:
         legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
         fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
             `text_weight` (0.3) x text score.
-        recency: a half-life in days; a file whose path has a date counts up to half less the older it is.
         today: what days in the query ("on 14 March", "last week", 三天前) are relative to. A query that is nothing but
             days gives what is of these, the newest first.
         within: a function of a path that says whether it may be found.
@@ -273,7 +269,7 @@ class Index:
 
         Errors: `InvalidError` for an option that is unknown or of another type.
         """
-        request = Request(query, k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens)
+        request = Request(query, k, legs, fusion, vector_weight, text_weight, today, within, passage, tokens)
         return self._mended(partial(self._search, request))
 
     def _search(self, request: Request) -> list[Hit]:
@@ -294,10 +290,6 @@ class Index:
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
             if asked.spans:
                 scores = scores * dated(nearness(asked.spans, reader.days(keys)), keys, found.get("exact"))
-            if request.recency and len(keys):
-                fade = fading(request.recency, request.today)
-                faded = {number: fade(path) for number, path in reader.paths.items()}
-                scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
             return self._passages(reader, request, found, keys[scores > 0], scores[scores > 0])
 
     def _passages(

@@ -94,8 +94,8 @@ def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any
 
 
 def test_a_mistyped_option_names_the_nearest():
-    with pytest.raises(DeepnbError, match=r"unknown option 'recensy': did you mean recency\?"):
-        session().memory.search("gateway", recensy=30)
+    with pytest.raises(DeepnbError, match=r"unknown option 'fuson': did you mean fusion\?"):
+        session().memory.search("gateway", fuson="weight")
 
 
 def many(s: Session) -> None:

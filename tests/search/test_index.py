@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -103,13 +102,6 @@ def test_only_what_is_within_is_found() -> None:
     hits = index.search("the server bees", 9, within=lambda path: path != "MEMORY.md")
     assert {hit.path for hit in hits} == {"memory/2026-02-14.md"}
     assert index.search("bees", within=lambda path: False) == []
-
-
-def test_of_equals_the_newer_comes_first_where_recency_counts() -> None:
-    index = Index()
-    index.update({f"memory/2026-0{month}-01.md": "We planted beans." for month in range(1, 7)})
-    hits = index.search("beans", 6, recency=30, today=date(2026, 6, 2))
-    assert [hit.path[12:14] for hit in hits] == ["06", "05", "04", "03", "02", "01"]
 
 
 # -- what is written

@@ -52,7 +52,6 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
         ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
         ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
         ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
-        ({"recency": -1.0}, "recency can't be negative"),
         ({"within": "memory/"}, "within can't be 'memory/': give a function"),
         ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
     ],
