@@ -68,35 +68,25 @@ class Room:
     """
 
     def __init__(self, passage: int, budget: float) -> None:
-        self.passage, self._left = passage, budget
+        self.passage, self.left = passage, budget
 
     def below(self, heading: str) -> int:
         """Return the characters of a passage below this heading."""
-        return max(int(min(self.passage, self._left)) - len(heading) - 1, 1)
-
-    def take(self, hit: Hit) -> bool:
-        """Return whether there is room for a hit; it is taken up."""
-        size = len(hit.text) + len(hit.heading) + 1
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
-
-    @property
-    def full(self) -> bool:
-        return self._left < LEAST
+        return max(int(min(self.passage, self.left)) - len(heading) - 1, 1)
 
 
 def filled(found: Iterable[Hit], room: Room, k: int | None) -> Iterator[Hit]:
     """Yield the first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
     taken = passed = 0
     for hit in found if k != 0 else ():
-        if room.take(hit):
+        size = len(hit.text) + len(hit.heading) + 1
+        if size <= room.left:
+            room.left -= size
             taken += 1
             yield hit
         else:
             passed += 1
-        if taken == k or passed == PASSED or room.full:
+        if taken == k or passed == PASSED or room.left < LEAST:
             return
 
 

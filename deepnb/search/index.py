@@ -69,7 +69,10 @@ class Index:
         Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
         `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
         """
-        self.path = _database(path)
+        name = ":memory:" if path is None else os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+        if not isinstance(name, str) or "\0" in name:
+            raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
+        self.path = name
         if embedder is not None and not hasattr(embedder, "embed_query"):
             raise InvalidError(f"embedder can't be {embedder!r}", "give a LangChain Embeddings")
         if source is not None and not callable(source):
@@ -162,14 +165,13 @@ class Index:
                             gone = erase_file(db, path, changes)
                             removed += gone
                         else:
-                            wrote = write_file(db, file, changes)
-                            gone = wrote.erased
+                            gone = write_file(db, file, changes)
                             changed += 1
-                            chunks += wrote.chunks
+                            chunks += len(file.cut.chunks)
+                            if not file.cut.whole:
+                                end = file.cut.chunks[-1].end
+                                self.notices.append(f"{path} is too long: it is indexed up to line {end}")
                         erased = erased or gone
-                        if file is not None and not file.cut.whole:
-                            end = file.cut.chunks[-1].end
-                            self.notices.append(f"{path} is too long: it is indexed up to line {end}")
                     changes.write(db)
                     if erased:
                         purge(db)
@@ -275,7 +277,12 @@ class Index:
     def _search(self, request: Request) -> list[Hit]:
         asked = asked_days(request.query[:QUERY], request.today or date.today())
         query = read_query(asked.rest if asked.alone is None else asked.alone)
-        vector = self._query_vector(request.query) if "vector" in request.legs and asked.alone is None else None
+        vector = None
+        if "vector" in request.legs and asked.alone is None and self.embedder is not None:
+            try:
+                vector = scoring.unit_vectors([self.embedder.embed_query(plain(request.query))])[0]
+            except Exception as error:
+                self.notices.append(f"searched without vectors: {_line(error)}")
         with self._open() as db, db.transaction():
             reader = self._reader
             assert reader is not None
@@ -324,20 +331,10 @@ class Index:
                     scored = words if name == "words" else reader.grams(query, known=known)
                     found[name] = reader.leg(scored.keys, scored.fine, FINE)
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
-        if vector is not None and self.embedder is not None:
+        if vector is not None and vector.any() and self.embedder is not None:
             model, others = scoring.model_name(self.embedder), scoring.union(found)
             found["vector"] = reader.vector(model, vector, query, others, spans, alone=set(legs) == {"vector"})
         return found
-
-    def _query_vector(self, text: str) -> scoring.Vectors | None:
-        if self.embedder is None:
-            return None
-        try:
-            found = scoring.unit_vectors([self.embedder.embed_query(plain(text))])[0]
-        except Exception as error:
-            self.notices.append(f"searched without vectors: {_line(error)}")
-            return None
-        return found if found.any() else None
 
     # -- the file
 
@@ -436,15 +433,6 @@ def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
             raise InvalidError(f"the text of {path} is bytes", "decode it: data.decode()")
         if text is not None and not isinstance(text, str):
             raise InvalidError(f"the text of {path} is {type(text).__name__}", "give a str, such as path.read_text()")
-    return found
-
-
-def _database(path: str | os.PathLike[str] | None) -> str:
-    if path is None:
-        return ":memory:"
-    found = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-    if not isinstance(found, str) or "\0" in found:
-        raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
     return found
 
 

@@ -229,7 +229,10 @@ class Reader:
         for name, unit in rows:
             units.setdefault(name, []).append(unit)
         for run in query.runs:
-            if len(keys := self._whole(run)):
+            keys, *others = (self._postings.of(pair).units for pair in pairs(run))
+            for other in others:  # a unit with the run has all of its pairs
+                keys = keys[among(keys, other)]
+            if len(keys):
                 units[run] = keys.tolist()
         alone = {word for name in units for word in terms(name)}.issuperset(query.words)
         gains: dict[int, float] = {}
@@ -241,13 +244,6 @@ class Reader:
                 gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units) * rare
         keys = np.array(sorted(gains), np.int64)
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
-
-    def _whole(self, run: str) -> Keys:
-        """Return the units with all the pairs of a run."""
-        keys, *others = (self._postings.of(pair).units for pair in pairs(run))
-        for other in others:
-            keys = keys[among(keys, other)]
-        return keys
 
     def vector(
         self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool

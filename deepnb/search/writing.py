@@ -61,14 +61,6 @@ class Prepared:
             yield HEAD | chunk_key(number, chunk.number), head
 
 
-@dataclass(frozen=True)
-class Written:
-    """How many chunks a file has, and whether anything of what was there has gone."""
-
-    chunks: int
-    erased: bool
-
-
 def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     """`read` keeps what was read of the files before."""
     found = cut(text)
@@ -170,9 +162,10 @@ class Changes:
         _count_words(db, self.counts)
 
 
-def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
-    """Put a file into the index, in a transaction of the caller's; `changes` must be written in it, too, and whatever
-    is erased is to be followed by `purge`.
+def write_file(db: Database, file: Prepared, changes: Changes) -> bool:
+    """Put a file into the index, in a transaction of the caller's; return whether anything of what was there has gone.
+
+    `changes` must be written in it, too, and whatever is erased is to be followed by `purge`.
     """
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
     old = None if number is None else _erase(db, number, file.path)
@@ -181,7 +174,7 @@ def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
     changes.counts.update(file.words)
     if old:
         changes.counts.subtract(old.words)
-    return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
+    return old is not None and not set(old.bodies) <= set(file.bodies)
 
 
 def erase_file(db: Database, path: str, changes: Changes) -> bool:
