@@ -125,28 +125,31 @@ class GuardMiddleware(AgentMiddleware):
         return self._ended(request, result, told)
 
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
-        """Return the result of a call, with the conflicts that its writes came to."""
+        """Return the result of a call, with the conflicts that its writes came to.
+
+        Files of its update that are not a tool's to write are left out; those of memory go home.
+        """
         made, key = request.tool_call, _key(request.tool_call)
         self._originals[key] = [one for one in self._originals.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():
             tell_notice(line)
-        with writing(**self._facts(request)):
-            result = self._without_records(result)
+        update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+        if isinstance(files := update.get(keys.FILES), dict):
+            kept = {p: data for p, data in files.items() if not is_withheld(p)}
+            with writing(**self._facts(request)):
+                if (take := getattr(self._guard, "take_files", None)) is not None:
+                    kept = take(kept)
+            if len(kept) != len(files):
+                result = replace(result, update={**update, keys.FILES: kept})
         # What goes to a file is masked before it is cut: the ends of a key that was cut are not recognized.
         if self._longest and isinstance(result, ToolMessage) and len(message_text(result)) >= self._longest:
             result = result.model_copy(update={"content": redact_value(result.content)})
-        return _with_conflicts(result, told)
-
-    def _without_records(self, result: Any) -> Any:
-        """Return what a tool gives, without the files of its update that are not a tool's to write; memory goes home."""
-        update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
-        files = update.get(keys.FILES)
-        if not isinstance(files, dict):
+        if not told or not isinstance(result, ToolMessage):
             return result
-        kept = {p: data for p, data in files.items() if not is_withheld(p)}
-        if (take := getattr(self._guard, "take_files", None)) is not None:
-            kept = take(kept)
-        return result if len(kept) == len(files) else replace(result, update={**update, keys.FILES: kept})
+        lines = "\n".join((*told, "Edit the file again only if you know which text is right; else ask the user."))
+        held = result.content
+        text = f"{held}\n\n{lines}" if isinstance(held, str) else [*held, {"type": "text", "text": lines}]
+        return result.model_copy(update={"content": text})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         self._described |= self._foreign(tuple(request.tools or ()))
@@ -220,16 +223,6 @@ def _described(tools: Sequence[Any]) -> dict[str, str]:
         if not getattr(function, "__module__", "").startswith(("deepnb.", "deepagents.")):
             found[tool_name(tool)] = getattr(tool, "description", "")
     return found
-
-
-def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
-    if not told or not isinstance(result, ToolMessage):
-        return result
-    lines = "\n".join((*told, "Edit the file again only if you know which text is right; else ask the user."))
-    held = result.content
-    return result.model_copy(
-        update={"content": f"{held}\n\n{lines}" if isinstance(held, str) else [*held, {"type": "text", "text": lines}]}
-    )
 
 
 def heard(state: Any, outer: Writer | None = None) -> Facts:
