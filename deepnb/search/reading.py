@@ -41,6 +41,7 @@ from deepnb.search.words import (
     HEAD,
     LAST,
     LONGEST,
+    MARK,
     Keys,
     Query,
     Scores,
@@ -49,7 +50,6 @@ from deepnb.search.words import (
     chunk_range,
     chunks_of,
     file_range,
-    labelling,
     pairs,
     terms,
     values_at,
@@ -265,7 +265,8 @@ class Reader:
             return leg
         words = {word: self._postings.of(word, *other_forms(word)) for word in query.words}
         known = query.common or any(len(found.keys) for found in words.values())
-        spread = Spread.of(vector, sample, texts)
+        cosines = sample @ vector
+        spread = Spread(float(cosines.mean()), float(cosines.std()), texts)
         weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
         kept = (leg.scores >= spread.floor(known)) | among(leg.keys, others)
         if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
@@ -338,7 +339,7 @@ class Reader:
 
     def _labels(self, query: Query) -> list[Concept]:
         """Return the lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
-        marked = [labelling(word) for word in query.words]
+        marked = [MARK + word for word in query.words]
         if not marked or not len(self._postings.of(*marked).keys):  # one look for all: most texts have no such labels
             return []
         found = map(self._postings.of, marked)
@@ -352,7 +353,11 @@ class Reader:
         own = self._postings.of(word, *other_forms(word))
         sets = [(own, 1.0)]
         if len(word) > 2 and not CJK.search(word) and len(own.units) <= max(PLENTY, self._size.units // 20):
-            close = self._alike(word[:LONGEST])
+            if len(self._close) > 5000:
+                self._close.clear()
+            if (asked := word[:LONGEST]) not in self._close:
+                self._close[asked] = self.vocabulary.similar(asked, ALIKE, EXPANSIONS)
+            close = [(other, cosine) for other, cosine in self._close[asked] if other != asked]
             high = 2.0
             for step in STEPS:
                 group = [(other, cosine) for other, cosine in close if max(step, least) <= cosine < high]
@@ -360,14 +365,6 @@ class Reader:
                 if group:
                     sets.append((self._postings.of(*sorted(other for other, _ in group)), group[0][1]))
         return Concept(tuple(sets))
-
-    def _alike(self, word: str) -> list[tuple[str, float]]:
-        if word not in self._close:
-            if len(self._close) > 5000:
-                self._close.clear()
-            found = self.vocabulary.similar(word, ALIKE, EXPANSIONS)
-            self._close[word] = [(other, cosine) for other, cosine in found if other != word]
-        return self._close[word]
 
     def _read_vocabulary(self) -> None:
         if self._words_read == self._generation:

@@ -246,9 +246,8 @@ _ENTRY = re.compile(r"(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\d{1,2}[:.]\d\d\s+)?") 
 def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int) -> list[tuple[int, int, str]]:
     """Return what is embedded of a chunk: its first and last unit and its text, or of a list those of each entry."""
     units = db.rows("SELECT id, a, b FROM units WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
-    begins = [
-        i for i, (_, a, _) in enumerate(units) if text[max(a - at - 1, 0) : a - at] in "\n" and _entry(text, a - at)
-    ]
+    lines = [(i, a - at) for i, (_, a, _) in enumerate(units) if text[max(a - at - 1, 0) : a - at] in "\n"]
+    begins = [i for i, a in lines if (found := _ENTRY.match(text, a)) and found.end() > a]
     if not begins:
         return [(first, last, f"{heading}\n{text.strip()}".strip())]
     if begins[0] == 1 and text.lstrip().startswith("#"):  # the heading's own line is nothing by itself
@@ -260,11 +259,6 @@ def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int
         (part[0][0], part[-1][0], f"{above}\n{_ENTRY.sub('', text[part[0][1] - at : part[-1][2] - at], 1)}".strip())
         for part in parts
     ]
-
-
-def _entry(text: str, at: int) -> bool:
-    found = _ENTRY.match(text, at)
-    return found is not None and found.end() > at
 
 
 def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
@@ -348,11 +342,6 @@ class Spread:
     mean: float
     deviation: float
     texts: int
-
-    @staticmethod
-    def of(query: Vectors, sample: Vectors, texts: int) -> Spread:
-        cosines = sample @ query
-        return Spread(float(cosines.mean()), float(cosines.std()), texts)
 
     @property
     def chance(self) -> float:

@@ -109,8 +109,8 @@ _CJK_STOP = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _LABEL = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^:：|`/\\]{0,30}?)\**[:：]\**\s*(?=[^\s/\\])")
-_MARK = "\ue000"
-"""A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label."""
+MARK = "\ue000"
+"""A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label, or an emoji."""
 _HUMP = re.compile(r"[a-z][A-Z]")  # readCsv
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # read|Csv, HTTP|Server
 
@@ -193,19 +193,9 @@ def label(line: str) -> str:
     return found["label"] if found and len(found["label"].split()) <= 3 else ""
 
 
-def labelled(of: str) -> str:
-    """Return what FTS5 is given for a label beside the text itself."""
-    return "".join(f" {labelling(word)}" for word in terms(of))
-
-
-def labelling(word: str) -> str:
-    """Return the term of the index for a word in a label."""
-    return _MARK + word
-
-
 def _emoji(character: str) -> str:
     """Return the term of the index for a character that FTS5 leaves out."""
-    return f"{_MARK}{ord(character):x}"
+    return f"{MARK}{ord(character):x}"
 
 
 def terms(text: str) -> list[str]:
@@ -244,12 +234,13 @@ class Tokens:
         """Tokens that are one word in lower case."""
         self._words: dict[str, tuple[str, ...]] = {}
         """The words in each of the others."""
-        self._humps: set[str] = set()
+        self.humps: set[str] = set()
+        """Tokens that `indexed` adds words to, of ASCII; a text of ASCII with none of them it gives as it is."""
 
     def read(self, tokens: set[str]) -> set[str]:
         """Take in the tokens of a text; gives all the `words` of it."""
         if len(self._bare) + len(self._words) > _KNOWN:
-            for known in (self.names, self._bare, self._words, self._humps):
+            for known in (self.names, self._bare, self._words, self.humps):
                 known.clear()
         found = tokens & self._bare
         others = tokens - found
@@ -259,22 +250,12 @@ class Tokens:
         found |= bare
         others -= bare
         for token in new - bare:
-            self._read(token)
+            self._words[token] = tuple(word for word in words(token) if len(word) <= self.longest)
+            if _MARKED.search(fold := folded(token)):
+                self.names[token] = _names(fold)
+                if _HUMP.search(token):
+                    self.humps.add(token)
         return found.union(*map(self._words.__getitem__, others))
-
-    def _read(self, token: str) -> None:
-        found = words(token)
-        if len(token) > self.longest or not token.isascii():
-            found = [word for word in found if len(word) <= self.longest]
-        self._words[token] = tuple(found)
-        if _MARKED.search(fold := folded(token)):
-            self.names[token] = _names(fold)
-            if _HUMP.search(token):
-                self._humps.add(token)
-
-    def are_plain(self, text: str, tokens: set[str]) -> bool:
-        """Return whether `indexed` gives the text of these tokens as it is."""
-        return text.isascii() and self._humps.isdisjoint(tokens)
 
 
 def _names(token: str) -> tuple[str, ...]:

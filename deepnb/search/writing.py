@@ -14,6 +14,7 @@ from deepnb.search.words import (
     FILES,
     HEAD,
     LONGEST,
+    MARK,
     Tokens,
     chunk_key,
     chunk_range,
@@ -21,8 +22,8 @@ from deepnb.search.words import (
     file_range,
     indexed,
     label,
-    labelled,
     plain,
+    terms,
     unit_key,
 )
 from deepnb.values.errors import LimitError
@@ -68,7 +69,8 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     tokens = text.split()
     different = set(tokens)
     words = read.read(different)
-    as_is, title = read.are_plain(text, different), re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
+    as_is = text.isascii() and read.humps.isdisjoint(different)
+    title = re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
@@ -316,7 +318,7 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
             line, own = unit.start, label(piece)
-            of = own and labelled(own)
+            of = "".join(f" {MARK}{word}" for word in terms(own)) if own else ""
         yield (piece if plain else indexed(piece)) + of
 
 
