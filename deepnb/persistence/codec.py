@@ -79,22 +79,17 @@ class Writer:
         for number, known in enumerate(self._requests):
             if known is value:
                 return {_CLASS: "Request", "same": number}
-        base, kept = self._nearest(value)
+        base: int | None = None
+        kept = 0
+        for number, known in reversed(tuple(enumerate(self._requests))):  # the one that this goes on from
+            if (same := _common(known.body, value.body)) > kept:
+                base, kept = number, same
+            if same == len(known.body):
+                break
         self._requests.append(value)
         new = [[_sent(piece) for piece in message] for message in value.body[kept:]]
         head = self._put(dumps([_sent(piece) for piece in value.head]))
         return {_CLASS: "Request", "head": head, "base": base, "kept": kept, "new": new}
-
-    def _nearest(self, value: Request) -> tuple[int | None, int]:
-        """Return (number of a request known that this one goes on from, how many of its messages it has)."""
-        found: tuple[int | None, int] = None, 0
-        for number, known in reversed(tuple(enumerate(self._requests))):
-            kept = _common(known.body, value.body)
-            if kept > found[1]:
-                found = number, kept
-            if kept == len(known.body):
-                break
-        return found
 
 
 class Reader:
@@ -147,16 +142,13 @@ class Reader:
             base = plain["base"]
             body = GrowingList[tuple[Sent, ...]]() if base is None else self._requests[base].body
             new = [tuple(Sent(*piece) for piece in message) for message in plain["new"]]
-            made = Request(self._head(plain["head"]), body.replace_from(plain["kept"], new))
+            if (name := plain["head"]) not in self._heads:
+                self._heads[name] = tuple(Sent(*piece) for piece in json.loads(self._get(name)))
+            made = Request(self._heads[name], body.replace_from(plain["kept"], new))
         except (LookupError, TypeError) as error:
             raise DamagedError(str(error)) from None
         self._requests.append(made)
         return made
-
-    def _head(self, name: str) -> tuple[Sent, ...]:
-        if name not in self._heads:
-            self._heads[name] = tuple(Sent(*piece) for piece in json.loads(self._get(name)))
-        return self._heads[name]
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
