@@ -52,7 +52,11 @@ def section(at: str, messages: Sequence[Message]) -> str:
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
     marks = list(map(mark, messages))
-    if lines := _lines(messages, body):
+    lines = [_message(m).count("\n") for m in messages]
+    if sum(lines) != body.count("\n"):  # a credential that was taken out was more than a line long
+        parts = [redact(_message(m)) for m in messages]
+        lines = [part.count("\n") for part in parts] if "".join(parts) == body else []  # else it joined two messages
+    if lines:
         marks = [f"{m}:{n}" for m, n in zip(marks, lines, strict=True)]
     return f"## Summarized at {at}\n\n{count}\n<!-- {body.count(chr(10))} lines: {' '.join(marks)} -->\n\n{body}"
 
@@ -132,15 +136,6 @@ def _sections(text: str) -> Iterator[_Section]:
 
 def _body(messages: Sequence[Message]) -> str:
     return redact("".join(map(_message, messages)))
-
-
-def _lines(messages: Sequence[Message], body: str) -> list[int]:
-    """Return how many lines each message has in the body; none where taking a credential out joined two of them."""
-    counts = [_message(m).count("\n") for m in messages]
-    if sum(counts) != body.count("\n"):  # one was more than a line long
-        parts = [redact(_message(m)) for m in messages]
-        counts = [part.count("\n") for part in parts] if "".join(parts) == body else []
-    return counts
 
 
 def _message(message: Message) -> str:
