@@ -105,9 +105,12 @@ def source_of(message: BaseMessage) -> str | None:
 
 def in_order(messages: Sequence[BaseMessage]) -> list[Any]:
     """Return the messages as all requests have them: what memory tells before its prompt, or behind its summary."""
+    sources = [message.additional_kwargs.get("lc_source") for message in messages]  # without a call for each
+    if MEMORY_UPDATE not in sources:
+        return [*messages]
     made, since = list[Any](), list[Any]()
-    for message in messages:
-        if source_of(message) != MEMORY_UPDATE:
+    for message, source in zip(messages, sources, strict=True):
+        if source != MEMORY_UPDATE:
             made.append(message)
         elif keys.SINCE_BLOCK in message.additional_kwargs:
             since.append(message)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 
@@ -124,9 +123,8 @@ def unsaid(
     With `copied`, only lines that instruct and came out of a `foreign` text; with `noted`, only where one instructs so, too.
     """
     users = Sources(own)
-    lines = [
-        line for line in added_lines if content(line) and not any(_words(line) in text.lines for text in users.texts)
-    ]
+    said = frozenset().union(*(text.lines for text in users.texts))
+    lines = [line for line in added_lines if content(line) and _words(line) not in said]
     bare = {line: _LABEL().sub("", line) if noted else line for line in lines}
     others = Sources(with_words_of([*lines, *bare.values()], foreign))
     asked = (line for line in lines if _needs_support(line, users, others, copied, noted))
@@ -213,15 +211,11 @@ class _Text:
 _kept = lru_cache(_KEPT)(_Text)
 
 
-def _read(text: str) -> _Text:
-    return _kept(text) if len(text) <= _SHORT else _Text(text)
-
-
 class Sources:
     """Texts that stand apart from each other; time and room are linear in their size, and each is read once."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self.texts = [_read(text) for text in texts]
+        self.texts = [_kept(text) if len(text) <= _SHORT else _Text(text) for text in texts]
         self._found: dict[str, list[tuple[float, list[str]]]] = {}
 
     def places(self, line: str) -> list[tuple[float, list[str]]]:
@@ -229,17 +223,18 @@ class Sources:
         if (known := self._found.get(line)) is not None:
             return known
         weights = _weights(line)
-        whole, found = sum(weights.values()), list[tuple[float, list[str]]]()
+        whole, places = sum(weights.values()), list[tuple[float, int, int, list[str]]]()
         for text in self.texts:
-            held: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+            held: dict[int, dict[str, set[int]]] = {}
             for word in weights:
                 for row in text.places.get(word, ()):
                     for start in range(row - _SPAN + 1, row + 1):
-                        held[start][word].add(row)
+                        held.setdefault(start, {}).setdefault(word, set()).add(row)
             for _, words in sorted(held.items()):
                 share = sum(weights[word] for word in words) / whole
-                found.append((share, [text.sentences[row] for row in sorted(set[int]().union(*words.values()))]))
-        found.sort(key=lambda one: (-one[0], len(one[1])))
+                rows = [text.sentences[row] for row in sorted(set[int]().union(*words.values()))]
+                places.append((-share, len(rows), len(places), rows))
+        found = [(-least, rows) for least, _, _, rows in sorted(places)]
         self._found[line] = found
         return found
 
@@ -252,7 +247,7 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts that may be the source of a line: half of its words stand in them somewhere."""
     wanted = [words for line in lines if (words := content(line))]
     for text in texts:
-        folded = _read(text).folded
+        folded = (_kept(text) if len(text) <= _SHORT else _Text(text)).folded
         if any(2 * sum(word in folded for word in words) >= len(words) for words in wanted):
             yield text
 

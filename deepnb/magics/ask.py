@@ -184,7 +184,6 @@ def watch(
 
 
 def _first_note(session: Session) -> list[str]:
-    """Return what the footer of a session's first turn says."""
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
     return [FORGETS] if session.last is None and not kept else []
 
@@ -226,7 +225,6 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
 def _end(
     scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
 ) -> tuple[Sequence[View], DeepnbError | None]:
-    """Return what to show of a turn that has ended above its footer, and what is wrong with it."""
     if turn.interrupted is not None:
         return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
     if turn.asked:

@@ -16,7 +16,7 @@ from deepnb.magics.tool_commands import agent_subagents, agent_tools
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.server_address import is_address
 from deepnb.values.text import as_word
-from deepnb.values.turn import Event, ModelStarted, Notice, Retry
+from deepnb.values.turn import Event, Notice
 from deepnb.values.wings import home, part
 from deepnb.views.agent import features_view, models_view, stack_view
 from deepnb.views.compaction import compaction_view
@@ -95,7 +95,7 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return (
             features_view(features, scene.stamp) if features.listed else notice(f"the model is {scene.session.model}")
         )
-    back = not scene.sessions.is_own
+    back = scene.sessions.current is not scene.sessions.own
     settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
     name = scene.sessions.own.use(args["model"], **settings)
     session = scene.sessions.use_own()
@@ -175,18 +175,12 @@ def agent_xray(scene: Scene, args: Args) -> Result:
 
 def agent_compact(scene: Scene, args: Args) -> Result:
     notes: list[str] = []
-    doing = "compacting the context"
-    with Progress(scene.screen, f"{doing} ...", failed="not compacted") as progress:
 
-        def report(event: Event) -> None:
-            if isinstance(event, ModelStarted):
-                words = {"flush": ": asking the model what is worth keeping", "summary": ": summarizing"}
-                progress.say(f"{doing}{words.get(event.call.purpose, '')} ...")
-            elif isinstance(event, Retry):
-                progress.say(f"{doing}: {event.line} ...")
-            elif isinstance(event, Notice):
-                notes.append(event.text)
+    def report(event: Event) -> None:
+        if isinstance(event, Notice):
+            notes.append(event.text)
 
+    with Progress(scene.screen, "compacting the context ...", failed="not compacted") as progress:
         offload = scene.session.compact(report)
     progress.end(compaction_view(offload, notes, scene.stamp))
     return None

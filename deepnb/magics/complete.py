@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from deepnb.magics.usage import MAGICS, OPTIONS, TOOL_WORDS, Arg, Flag, Sub, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, OPTIONS, TOOL_WORDS, Flag, subcommand, subcommands
 from deepnb.values import wings
 
 T = TypeVar("T")
@@ -31,7 +31,6 @@ class Names:
 
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
-    """The providers whose key can be entered."""
     threads: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
@@ -187,7 +186,15 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
     words_here = _flag_words(sub.flags, typed, waiting, cursor_text, names)
     if waiting is not None:
         return words_here
-    return ([*_arg_words(sub, todo[0], names)] if todo else []) + words_here
+    arg, offered = todo[0] if todo else None, list[str]()
+    if arg is not None and arg.kind == "help":
+        topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
+        offered = [*_names_of(sub.magic), *topics]
+    elif arg is not None and sub.magic == "skills" and arg.kind == "file":  # files of the disk, which IPython offers
+        offered = list(names.of("bundled") if sub.name == "add" else names.skills)
+    elif arg is not None:
+        offered = list(arg.choices or names.of(arg.kind))
+    return offered + words_here
 
 
 def _tool_names(words: list[str], names: Names) -> list[str]:
@@ -212,15 +219,6 @@ def _flag_words(
         flag = next((f for f in flags if f.name == name), None)
         return [f"{name}={value}" for value in (flag.choices or names.of(flag.kind))] if flag else []
     return [flag.name for flag in flags if flag not in typed]
-
-
-def _arg_words(sub: Sub, arg: Arg, names: Names) -> list[str]:
-    if arg.kind == "help":
-        topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
-        return [*_names_of(sub.magic), *topics]
-    if sub.magic == "skills" and arg.kind == "file":  # its files are those of the disk, which IPython offers
-        return list(names.of("bundled") if sub.name == "add" else names.skills)
-    return list(arg.choices or names.of(arg.kind))
 
 
 def _names_of(magic: str) -> list[str]:

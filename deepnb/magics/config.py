@@ -47,14 +47,12 @@ class ContextSize(TraitType[Any, Any]):
 
 
 def _size(value: Any) -> Any:
-    """Return a setting as it is among the agent's options."""
     if value is None or isinstance(value, tuple):
         return value
     return ("fraction", float(value)) if value <= 1 else ("tokens", value)
 
 
 def _setting(size: Any, default: Any) -> Any:
-    """Return what stands among the agent's options, as a setting."""
     if size is None:
         return default
     return size if size[0] == "messages" else size[1]

@@ -33,10 +33,21 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
-        self.config = _settings(lambda changes: self.sessions.own.configure(**changes), ip)
+        from IPython.core.error import UsageError
+        from traitlets import TraitError
+
+        try:
+            self.config = DeepNB(lambda changes: self.sessions.own.configure(**changes), parent=ip)
+        except TraitError as error:
+            raise UsageError(f"{error}: fix c.DeepNB in the IPython profile") from None
         self._profile = {k: v for k, v in self.config.options().items() if v is not None}
-        if ip.config.get(DeepNB.__name__):
-            _check(self._profile)
+        if ip.config.get(DeepNB.__name__):  # what the session would refuse when it is made is said now
+            from deepnb.wiring.options import Options, changed
+
+            try:
+                changed(Options(), self._profile)
+            except DeepnbError as error:
+                raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
         self._cell: str | None = None
         self._typed = ""
         self._cells: set[str] = set()
@@ -202,7 +213,6 @@ class Extension:
         return None
 
     def _call(self, magic: str, command: Command) -> Any:
-        """Return what a subcommand gives: a view to show, or a value."""
         if command.name == "help":  # for which nothing of a session is needed
             from deepnb.views.view import TextView
 
@@ -281,29 +291,6 @@ class Extension:
             self._preload.begin()
 
 
-def _settings(changed: Callable[[dict[str, Any]], None], ip: Any) -> DeepNB:
-    """Return the settings as the shell's profile has them; a bad one there is one line."""
-    from IPython.core.error import UsageError
-    from traitlets import TraitError
-
-    try:
-        return DeepNB(changed, parent=ip)
-    except TraitError as error:
-        raise UsageError(f"{error}: fix c.DeepNB in the IPython profile") from None
-
-
-def _check(options: Mapping[str, Any]) -> None:
-    """Say now what the session would refuse of a profile's settings when it is made."""
-    from IPython.core.error import UsageError
-
-    from deepnb.wiring.options import Options, changed
-
-    try:
-        changed(Options(), options)
-    except DeepnbError as error:
-        raise UsageError(f"{error.typed}; fix c.DeepNB in the IPython profile") from None
-
-
 def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
     """Return what can be completed in a session just now; asks nothing that would start the engine."""
     from deepnb.models.keys import EXAMPLES, PROVIDERS
@@ -347,7 +334,6 @@ def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
 
 
 def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of the user's tables, as a prompt names them."""
     from deepnb.workshop.describe import is_table
     from deepnb.workshop.tables import Table
 
@@ -356,8 +342,6 @@ def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class _Variables(Mapping[str, Any]):
-    """The user's variables, without what IPython itself put into the namespace."""
-
     def __init__(self, ip: Any, cell_ids: AbstractSet[str]) -> None:
         self._ip = ip
         self.cell_ids = cell_ids

@@ -196,7 +196,6 @@ def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Sp
 
 
 def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
-    """Return whether two dollars are amounts or shell variables and no formula."""
     if closing >= (_next(blank, opening) or len(text)):
         return True
     after = text[closing + 1 : closing + 2]
@@ -213,8 +212,6 @@ class _Refused(Exception):
 
 
 class _Values:
-    """The values of one text: each placeholder is looked up and rendered once, and noted where that fails."""
-
     def __init__(self, lookup: Mapping[str, object]) -> None:
         self.lookup = lookup
         self.rendered: dict[str, str | None] = {}

@@ -21,7 +21,6 @@ class ShellKernel:
         self._is_running = is_running
         self._cell = cell
         self._put: dict[tuple[str, str], float] = {}
-        """The cell that put a text below it -> when."""
         self._real = ip.display_pub
         self._proposed: list[str] = []
 

@@ -325,7 +325,6 @@ def _warnings(path: str, conflicts: Sequence[Conflict]) -> list[View]:
 
 
 def _made_now(scene: Scene, path: str) -> list[View]:
-    """Return a line for each conflict of the newest change of a file."""
     log = [e for e in scene.session.memory.log_entries() if e.path == path]
     return _warnings(path, log[-1].conflicts) if log else []
 

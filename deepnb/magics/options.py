@@ -154,7 +154,6 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
 
 
 def _command(magic: str, line: str) -> Command | None:
-    """Return the subcommand of a line; None if its first word is not a subcommand or the rest does not fit."""
     name, rest = _word(line)
     sub = usage.subcommand(magic, name)
     if sub is None:
@@ -180,7 +179,12 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None =
     if _asks_for_help(line):
         return Command("help", {"words": None})
     if body is not None:
-        return Command("write", {key: _target(magic, label, line), "text": without_end_of_line(body)})
+        if not line:
+            raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
+        word, rest = _word(line)
+        if usage.subcommand(magic, word) is not None or (rest and magic == "skills"):
+            raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
+        return Command("write", {key: _unquoted(line), "text": without_end_of_line(body)})
     if not line:
         return Command("picture")
     command = _command(magic, line)
@@ -202,17 +206,7 @@ parse_memory = partial(_parse_plain, "memory", "path", "PATH")
 parse_skills = partial(_parse_plain, "skills", "name", "NAME")
 
 
-def _target(magic: str, label: str, line: str) -> str:
-    word, rest = _word(line)
-    if not line:
-        raise InvalidError(f"%%{magic} needs {label}", f"type %%{magic} {label} and the text below it")
-    if usage.subcommand(magic, word) is not None or (rest and magic == "skills"):
-        raise InvalidError(f"%%{magic} takes only {label}", f"type %{magic} {_cut(line)}, or %%{magic} {label}")
-    return _unquoted(line)
-
-
 def _argument(arg: usage.Arg, rest: str) -> tuple[str, str]:
-    """Return the text of one argument and what follows it; `--` may stand before a text."""
     if arg.kind == "search" and (quoted := re.match(r'(?:"[^"]+"\s*)+', rest)):
         return quoted[0].strip(), rest[quoted.end() :]
     if arg.kind in usage.QUOTED and (quoted := re.match(r"\"[^\"]+\"|'[^']+'", rest)):
@@ -224,7 +218,6 @@ def _argument(arg: usage.Arg, rest: str) -> tuple[str, str]:
 
 
 def _value(sub: usage.Sub, arg: usage.Arg, text: str) -> Value:
-    """Return the value of an argument, or None where the text does not fit its kind."""
     if arg.kind == "choice":
         return text if text in arg.choices else None
     if arg.kind == "text":
@@ -300,6 +293,5 @@ def _cut(text: str) -> str:
 
 
 def _word(text: str) -> tuple[str, str]:
-    """Return the first word and what follows it, without the blanks before either."""
     parts = text.split(None, 1)
     return (parts[0] if parts else "", parts[1] if len(parts) > 1 else "")

@@ -1,5 +1,6 @@
 """Panels that can be touched, and the dashboard that has all of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -118,52 +119,41 @@ def agent_dashboard(scene: Scene, args: Args) -> Result:
 
 
 def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
-    panel = Tabs([(name.capitalize(), _panel(scene, name)) for name in names]) if scene.screen.notebook else None
-    scene.show_panel(panel, lambda: Stack(*(_twin(scene, name) for name in names)), text)
+    parts = [(name.capitalize(), *_part(scene, name)) for name in names]
+    panel = Tabs([(name, make()) for name, make, _ in parts]) if scene.screen.notebook else None
+    scene.show_panel(panel, lambda: Stack(*(twin() for *_, twin in parts)), text)
     return None
 
 
-def _panel(scene: Scene, name: str) -> Refreshable:
+def _part(scene: Scene, name: str) -> tuple[Callable[[], Refreshable], Callable[[], View]]:
+    """Return what makes a panel, and what makes its static twin."""
     session = scene.session
     match name:
         case "memory":
-            return memory_tabs(scene)
+            return partial(memory_tabs, scene), partial(memory_twin, scene)
         case "budget":
-            return Page(partial(budget_picture, session))
+            budget = partial(budget_picture, session)
+            return partial(Page, budget), budget
         case "history":
-            undo = partial(session.bring_back, None)
-            return HistoryPanel(partial(history_picture, session), session.bring_back, undo)
+            history, undo = partial(history_picture, session), partial(session.bring_back, None)
+            panel = partial(HistoryPanel, history, session.bring_back, undo)
+            return panel, lambda: replace(history(), brief=True)
         case "skills":
-            return ActionPanel(partial(skills_rows, scene), notice_view(NO_SKILLS))
+            rows = partial(skills_rows, scene)
+            return partial(ActionPanel, rows, notice_view(NO_SKILLS)), partial(skills_picture, session.skills)
         case "prompt":
 
             def at(place: Place | None) -> View:
                 return notice_view(NO_CALL) if place is None else XrayView(session.xray(*place), scene.stamp)
 
-            return PromptPanel(session.requests, at)
-        case "threads":
-            return _threads(scene)
-    return approvals_panel(scene)
+            def newest() -> View:
+                there = session.requests()
+                return XrayView(session.xray(), scene.stamp, brief=True) if there else notice_view(NO_CALL)
 
-
-def _twin(scene: Scene, name: str) -> View:
-    session = scene.session
-    match name:
-        case "memory":
-            return memory_twin(scene)
-        case "budget":
-            return budget_picture(session)
-        case "history":
-            return replace(history_picture(session), brief=True)
-        case "skills":
-            return skills_picture(session.skills)
-        case "prompt" if session.requests():
-            return replace(XrayView(session.xray(), scene.stamp), brief=True)
-        case "prompt":
-            return notice_view(NO_CALL)
+            return partial(PromptPanel, session.requests, at), newest
         case "threads":
-            return threads_view(session.threads, scene.stamp)
-    return approvals_twin(scene)
+            return partial(_threads, scene), lambda: threads_view(session.threads, scene.stamp)
+    return partial(approvals_panel, scene), partial(approvals_twin, scene)
 
 
 def _threads(scene: Scene) -> ThreadsPanel:

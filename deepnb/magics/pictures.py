@@ -20,7 +20,7 @@ from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views import values
-from deepnb.views.agent import models_view
+from deepnb.views.agent import models_view, stack_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
 from deepnb.views.history import WHERE, HistoryView, history_view
@@ -29,13 +29,12 @@ from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
 from deepnb.views.text import counted, short
-from deepnb.views.threads import turns_view
+from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
 
 _ROWS = 12
-"""Rows that a table in short has."""
 
 
 def picture(value: object) -> View:
@@ -43,40 +42,6 @@ def picture(value: object) -> View:
     if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
         view: View = getattr(import_module(where[0]), where[1])(value)
         return view
-    if isinstance(value, Session | SessionMemory | SessionSkills | SessionSubagents | Files):
-        return _part_picture(value)
-    match value:
-        case Budget():
-            return brief(budget_view(value), rest="all of it: %agent budget")
-        case Offload():
-            return brief(compaction_view(value), rest="all of it: %agent history")
-        case Turn():
-            return values.turn_value(value)
-        case ModelInfo() | ModelInfos():
-            models = models_view([value] if isinstance(value, ModelInfo) else value)
-            return brief(models, rest="all of it: %agent models")
-        case Turns():
-            return brief(turns_view(value), [lambda: turns_view(value[-values.ROWS :])], "all turns: %agent turns")
-        case ThreadInfo() | ThreadInfos():
-            return values.threads_value([value] if isinstance(value, ThreadInfo) else value)
-        case HistorySections():
-            history = history_view(value)
-            return brief(history, [lambda: replace(history, brief=True)], WHERE)
-        case Xray():
-            view = replace(XrayView(value), brief=True)
-            return brief(view, rest=view.where)
-        case Stack():
-            return values.stack_value(value)
-        case FileDiff() | FileDiffs():
-            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
-        case PendingCall() | PendingCalls():
-            return values.calls_value([value] if isinstance(value, PendingCall) else value)
-        case Decision():
-            return values.decision_value(value)
-    raise TypeError(f"no picture of a {type(value).__name__}")
-
-
-def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubagents | Files) -> View:
     match value:
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
@@ -95,8 +60,37 @@ def _part_picture(value: Session | SessionMemory | SessionSkills | SessionSubage
             used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
             names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
             return brief(agents, [names], "all of it: %agent subagents")
-    paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
-    return brief(paths, rest="all paths: list(session.files)")
+        case Files():
+            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+            return brief(paths, rest="all paths: list(session.files)")
+        case Budget():
+            return brief(budget_view(value), rest="all of it: %agent budget")
+        case Offload():
+            return brief(compaction_view(value), rest="all of it: %agent history")
+        case Turn():
+            return values.turn_value(value)
+        case ModelInfo() | ModelInfos():
+            models = models_view([value] if isinstance(value, ModelInfo) else value)
+            return brief(models, rest="all of it: %agent models")
+        case Turns():
+            return brief(turns_view(value), rest="all turns: %agent turns")
+        case ThreadInfo() | ThreadInfos():
+            threads = threads_view([value] if isinstance(value, ThreadInfo) else value)
+            return brief(threads, rest="all threads: %agent threads")
+        case HistorySections():
+            return brief(history_view(value), rest=WHERE)
+        case Xray():
+            view = replace(XrayView(value), brief=True)
+            return brief(view, rest=view.where)
+        case Stack():
+            return brief(stack_view(value), rest="what each layer does: %agent graph")
+        case FileDiff() | FileDiffs():
+            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
+        case PendingCall() | PendingCalls():
+            return values.calls_value([value] if isinstance(value, PendingCall) else value)
+        case Decision():
+            return values.decision_value(value)
+    raise TypeError(f"no picture of a {type(value).__name__}")
 
 
 def status_picture(session: Session) -> Picture:
@@ -172,7 +166,6 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
-    """Return a table of the first rows; the others are counted."""
     more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
     return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 

@@ -45,11 +45,6 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter((self.own, *self._attached.values()))
 
-    @property
-    def is_own(self) -> bool:
-        """Whether deepnb's agent is in use."""
-        return self.current is self.own
-
     def use_own(self) -> Session:
         self.live.workspace.current.idle()
         self.current = self.own
@@ -146,7 +141,6 @@ class Card:
     """Where the line stands that says why no cell below was run."""
 
     kept: bool = False
-    """Whether the session outlives the kernel."""
     again: set[str] = field(default_factory=set)
     """The keys of its calls that were asked about again, on another card."""
 
@@ -263,11 +257,9 @@ class Scene:
     live: Live
     last_error: LastError
     sessions: Sessions
-    """All sessions of the shell; `session` is the one in use."""
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
     typed: Callable[[], str] = str
-    """The text of the cell that is running."""
     deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 

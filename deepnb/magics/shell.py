@@ -30,7 +30,6 @@ NAMES = (
     "deepnb.session.subagents.SessionSubagents",
     *map(".".join, pictures()),
 )
-"""The values that `deepnb.magics.pictures.picture` knows."""
 
 
 def show_values(ip: Any) -> None:

@@ -89,7 +89,7 @@ def slip(line: str, fit: Fit) -> str | None:
             return f"type %agent {sub.name}"
         first = words[0].casefold()
         misspelled = words[0].islower() and first not in (sub.name, f"{sub.name}s", sub.name.removesuffix("s"))
-        if _nearly_fits(sub, rest) or (misspelled and _fits(sub, rest, fit)):
+        if _nearly_fits(sub, rest) or (misspelled and fit(sub, " ".join(rest)) is not None):
             return f"usage: %agent {sub.usage}"
     return None
 
@@ -115,7 +115,6 @@ def path_slip(line: str) -> str | None:
 
 
 def _meant(words: list[str]) -> Iterator[tuple[Sub, list[str]]]:
-    """Yield the subcommands that the beginning of a line may be meant as, each with the words behind it."""
     first, rest = words[0].casefold().lstrip("/%!-"), words[1:]
     first = first if rest else first.rstrip(".,;:")
     may_be = re.fullmatch(r"[a-z][a-z-]+", first) is not None and first not in (ENGLISH if rest else REPLIES)
@@ -159,7 +158,6 @@ def _is_mark(sub: Sub, word: str) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is the name of a subcommand or a panel, as it is or mistyped."""
     names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
     lower = word.casefold()
     is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
@@ -177,10 +175,6 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fits(sub: Sub, rest: list[str], fit: Fit) -> bool:
-    return fit(sub, " ".join(rest)) is not None
-
-
 def _other_magic(words: list[str], fit: Fit) -> str | None:
     """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
     magic, *rest = words
@@ -188,6 +182,6 @@ def _other_magic(words: list[str], fit: Fit) -> str | None:
         return f"type %{magic}" if magic != "agent" else None
     sub = subcommand(magic, rest[0])
     takes_text = sub is not None and any(arg.kind in ("text", "file", "source") for arg in sub.args)
-    if sub is None or (takes_text and rest[1:]) or not _fits(sub, rest[1:], fit):
+    if sub is None or (takes_text and rest[1:]) or fit(sub, " ".join(rest[1:])) is None:
         return None
     return f"type %{' '.join(words)}"

@@ -31,7 +31,10 @@ def agent_tools(scene: Scene, args: Args) -> Result:
         servers = f" with {counted(len(removed), 'tool')}" if len(removed) != len(names) else ""
         return notice(f"removed {', '.join(names)}{servers} from the next turn on")
     if word in ("off", "on"):
-        return _switch(scene, word, rest.split())
+        if not (names := rest.split()):
+            raise _no_name(word)
+        (scene.session.tools.on if word == "on" else scene.session.tools.off)(*names)
+        return notice(f"{', '.join(names)}: {word} from the next turn on")
     return _rule(scene, word, names[0] if names else "") if word else _list(scene)
 
 
@@ -111,16 +114,7 @@ def _add_server(scene: Scene, text: str) -> Result:
     return table_view(("tool", "description"), [(name, lines.get(name, "")) for name in added.names])
 
 
-def _switch(scene: Scene, word: str, names: Sequence[str]) -> Result:
-    if not names:
-        raise _no_name(word)
-    tools = scene.session.tools
-    (tools.on if word == "on" else tools.off)(*names)
-    return notice(f"{', '.join(names)}: {word} from the next turn on")
-
-
 def _variable(namespace: Mapping[str, Any], name: str) -> Any:
-    """Return what a name like `f` or `module.f` stands for."""
     first, *rest = name.split(".")
     if first not in namespace:
         raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
@@ -133,7 +127,6 @@ def _variable(namespace: Mapping[str, Any], name: str) -> Any:
 
 
 def _options(text: str) -> dict[str, str]:
-    """Return `--name calc --env A,B` as a mapping."""
     found: dict[str, str] = {}
     words = [part for word in text.split() for part in word.split("=", 1)]
     while words:

@@ -6,7 +6,7 @@ next, `usage_text` what to show. A new subcommand is a new row in the table of i
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import shorten
 
@@ -51,7 +51,6 @@ TAKES_THE_REST = ("answer", "help", "text", "json", "file", "source", "subagents
 QUOTED = ("session", "export", "recording", "tape", "database", "folder")
 """Kinds of names of files, which stand in quotes where they have spaces."""
 TOOL_WORDS = ("ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on")
-"""What `%agent tools` can be followed by."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +334,6 @@ _OF_WINGS = {re.split(r"[\s:]", row)[0]: row for wing in WINGS.values() for row 
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[Arg], list[Flag]]]:
-    """Return the rows of a table, those of wings in their places."""
     return map(_read, _split(_PLACE.sub(lambda found: _OF_WINGS.get(found[1], ""), text)))
 
 
@@ -410,7 +408,12 @@ def usage_text(magic: str, name: str | None = None) -> str:
     for sub in subcommands(magic):
         group = _GROUPS.get((magic, sub.name), group)
         groups.setdefault(group, []).append((sub.name, sub.help))
-    parts = ["\n".join([group, *_columns(rows)]) for group, rows in groups.items()]
+    parts = []
+    for title, rows in groups.items():  # each row in one line, the words beside a name to their first stop
+        width = max(len(left) for left, _ in rows)
+        said = [shorten(re.split(r"[;:] | \(", right)[0], _WIDE - width - 4, placeholder=" …") for _, right in rows]
+        lines = [f"  {left:<{width}}  {words}" for (left, _), words in zip(rows, said, strict=True)]
+        parts.append("\n".join([title, *lines]))
     parts.append(f"%{magic} NAME -h says all of one, such as %{magic} {subcommands(magic)[1].name} -h")
     return "\n\n".join([*parts, "\n".join(["examples", *(f"  {example}" for example in examples)])])
 
@@ -432,11 +435,3 @@ _GROUPS = {
 }
 """The subcommand that a group of the help begins with -> what the group is called."""
 _WIDE = 100
-
-
-def _columns(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Return each row in one line, the words beside a name to their first stop."""
-    width = max(len(left) for left, _ in rows)
-    said = (re.split(r"[;:] | \(", right)[0] for _, right in rows)
-    pairs = zip((left for left, _ in rows), said, strict=True)
-    return [f"  {left:<{width}}  {shorten(right, _WIDE - width - 4, placeholder=' …')}" for left, right in pairs]

@@ -119,7 +119,6 @@ class SessionApprovals(Part):
 
 
 def _after(call: PendingCall, before: str) -> str | None:
-    """The text that a write would leave; None if it leaves no text, or would fail."""
     args: Mapping[str, Any] = call.args
     if call.name == "write_file":
         return args["content"] if isinstance(args.get("content"), str) else None

@@ -14,7 +14,7 @@ from deepnb.running.workspace import Workspace
 from deepnb.session.part import BackendFiles
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
-from deepnb.values.offload import BroughtBack, Flush, HistoryMessage, HistorySection, HistorySections, Offload
+from deepnb.values.offload import BroughtBack, Flush, HistorySection, HistorySections, Offload
 from deepnb.values.text import excerpt, moment
 from deepnb.values.turn import Call, Compacted, Event, Flushed
 from deepnb.values.xray import Stack, Xray, nodes
@@ -26,7 +26,6 @@ FIXED = ("system", "memory", "skills", "tools")
 """The parts of a request that no compaction shortens."""
 SYNTAX = "%agent history --bring SECTION[:MESSAGES], e.g. --bring 1 or --bring 1:2,5-7"
 _TURNS = 8
-"""The last turns whose changes of a graph's own channels are listed."""
 _ROOM = 500
 """Tokens that are left for the prompt and its answer, beside what is brought back."""
 
@@ -216,7 +215,6 @@ class SessionContext:
         return runnable.invoke(None, {"callbacks": [Listener(tell, recorder(work, thread, work.built))]})
 
     def _keep(self, thread: Thread, events: Sequence[Event]) -> None:
-        """Write down what was done after the last turn, and keep it with that."""
         from deepnb.running.play import joined, usage
 
         happened = tuple(joined(events))
@@ -235,7 +233,11 @@ class SessionContext:
         path = (last and last.path) or f"{PREFIX}{work.thread.name}.md"
         text = BackendFiles(work.backend).get(path, "")
         found = sorted(sections(path, text) or upstream_sections(path, text), key=lambda one: moment(one.at))
-        return HistorySections(_with_compactions(found, made))
+        out = []  # each with its compaction: that of its time, or one that does not say its time; the newest to the newest
+        for one in reversed(found):
+            at = next((i for i in range(len(made))[::-1] if made[i].at in (one.at, "")), None)
+            out.append(one if at is None else replace(one, offload=made.pop(at)))
+        return HistorySections(out[::-1])
 
     @property
     def brought_back(self) -> BroughtBack | None:
@@ -258,9 +260,17 @@ class SessionContext:
         from deepnb.engine.request import MESSAGE_TOKENS
 
         there, meter = self.brought_back, self._workspace.built.meter
-        chosen = dict.fromkeys(
-            [*(there.messages if there else ()), *_chosen_messages(self.history(), section, numbers)]
-        )
+        if not (sections := self.history()):
+            raise NotFoundError("nothing is offloaded yet", "%agent history")
+        if not 1 <= section <= len(sections):
+            raise NotFoundError(f"no section {section}: choose from 1 to {len(sections)}", "%agent history lists them")
+        items = {item.number: item for item in sections[section - 1].items}
+        wanted = list(items) if numbers is None else list(numbers)
+        if not wanted:
+            raise InvalidError(f"choose at least one message of section {section}", SYNTAX)
+        for missing in (n for n in wanted if n not in items):
+            raise NotFoundError(f"section {section} has no message {missing}: choose from 1 to {len(items)}", SYNTAX)
+        chosen = dict.fromkeys([*(there.messages if there else ()), *((section, items[n]) for n in wanted)])
         messages = tuple(sorted(chosen, key=lambda pair: (pair[0], pair[1].number)))
         tokens = meter.count(brought_text(messages)) + MESSAGE_TOKENS
         brought = BroughtBack(str(uuid4()), messages, tokens, meter.counter.exact)
@@ -276,7 +286,6 @@ class SessionContext:
 
 
 def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
-    """The call that is meant among those of a turn."""
     if not there:
         raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
     if call is None:
@@ -287,28 +296,3 @@ def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Ca
             "%agent budget lists them",
         )
     return found
-
-
-def _chosen_messages(
-    sections: Sequence[HistorySection], section: int, numbers: Iterable[int] | None
-) -> list[tuple[int, HistoryMessage]]:
-    if not sections:
-        raise NotFoundError("nothing is offloaded yet", "%agent history")
-    if not 1 <= section <= len(sections):
-        raise NotFoundError(f"no section {section}: choose from 1 to {len(sections)}", "%agent history lists them")
-    items = {item.number: item for item in sections[section - 1].items}
-    wanted = list(items) if numbers is None else list(numbers)
-    if not wanted:
-        raise InvalidError(f"choose at least one message of section {section}", SYNTAX)
-    for missing in (n for n in wanted if n not in items):
-        raise NotFoundError(f"section {section} has no message {missing}: choose from 1 to {len(items)}", SYNTAX)
-    return [(section, items[n]) for n in wanted]
-
-
-def _with_compactions(found: Sequence[HistorySection], made: list[Offload]) -> list[HistorySection]:
-    """Each section with its compaction: that of its time, or one that does not say its time; of several the newest to the newest."""
-    out = []
-    for one in reversed(found):
-        at = next((i for i in range(len(made))[::-1] if made[i].at in (one.at, "")), None)
-        out.append(one if at is None else replace(one, offload=made.pop(at)))
-    return out[::-1]

@@ -7,7 +7,6 @@ from deepnb.context.transcript import to_json
 from deepnb.models.tapes.model import TapeModel, tape_model
 from deepnb.models.tapes.recorder import Recording
 from deepnb.models.tapes.tape import Tape
-from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
@@ -116,7 +115,6 @@ def made_directory(name: str | Path) -> Path:
 
 
 KINDS = (".ipynb", ".html", ".jsonl")
-"""What the name of the file ends in."""
 
 
 def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bool) -> Path:
@@ -131,7 +129,18 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
         raise NotFoundError(f"thread {one.name} has no turns yet", "%agent PROMPT starts one")
     if file.exists() and not overwrite:
         raise RefusedError(f"{path} exists already", f"%agent export --yes {as_word(str(path))} overwrites it")
-    content = _transcript(workspace, one) if file.suffix == ".jsonl" else _conversation(one, file.suffix)
+    if file.suffix == ".jsonl":
+        kept = workspace.transcripts.keep(one.name)
+        if not kept.begun and not kept.read()[0]:  # of a thread that only a checkpointer knows its lines are made first
+            workspace.transcripts.outside(one.name, one.snapshot.messages, ())
+        content = b"".join(map(to_json, kept.read()[0]))
+    else:
+        from deepnb.views.export import conversation_notebook, conversation_page
+
+        turns, title = [without_credentials(turn) for turn in one.turns], f"Thread {one.name}"
+        is_page = file.suffix == ".html"
+        text = conversation_page(title, turns) if is_page else conversation_notebook(title, turns, CODE_TOOLS)
+        content = text.encode("utf-8", "replace")  # half of a surrogate pair is no text
     try:
         make_folder(file.parent)
         write_whole(file, content)
@@ -140,28 +149,10 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
     return file
 
 
-def _conversation(thread: Thread, kind: str) -> bytes:
-    from deepnb.views.export import conversation_notebook, conversation_page
-
-    turns = [without_credentials(turn) for turn in thread.turns]
-    title = f"Thread {thread.name}"
-    text = conversation_notebook(title, turns, CODE_TOOLS) if kind == ".ipynb" else conversation_page(title, turns)
-    return text.encode("utf-8", "replace")  # half of a surrogate pair is no text
-
-
-def _transcript(workspace: Workspace, thread: Thread) -> bytes:
-    """Its lines as they are kept; of a thread that only a checkpointer knows they are made first."""
-    one = workspace.transcripts.keep(thread.name)
-    if not one.begun and not one.read()[0]:
-        workspace.transcripts.outside(thread.name, thread.snapshot.messages, ())
-    return b"".join(map(to_json, one.read()[0]))
-
-
 # -- recording the calls of models to a tape, and playing one in their place
 
 
 KIND = ".jsonl"
-"""What the name of a tape ends in."""
 
 
 def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool) -> Recording:
@@ -183,7 +174,8 @@ def replay(workspace: Workspace, path: str | Path) -> Tape:
     model = tape_model(named_file(path, KIND), workspace.current.now)
     window = workspace.options.max_input_tokens
     workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
-    return tape_of(model)
+    tape: Tape = model.player.tape
+    return tape
 
 
 def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
@@ -192,13 +184,7 @@ def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
     return tape_model(named_file(path, KIND), workspace.current.now)
 
 
-def tape_of(model: TapeModel) -> Tape:
-    """The tape that a model plays."""
-    tape: Tape = model.player.tape
-    return tape
-
-
 def played(workspace: Workspace) -> Tape | None:
     """The tape that is played in the place of a model."""
     model = workspace.options.model
-    return tape_of(model) if isinstance(model, TapeModel) else None
+    return model.player.tape if isinstance(model, TapeModel) else None

@@ -19,7 +19,7 @@ from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.context import SessionContext
-from deepnb.session.part import BackendFiles, Part, refused
+from deepnb.session.part import Part, refused
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import FileDiff, Occurrences, blot_out, check_path, file_diffs, lines_with, pattern, without
 from deepnb.values.offload import Flush
@@ -65,10 +65,6 @@ class SessionMemory(Part):
     @property
     def _guard(self) -> GuardedBackend:
         return self._workspace.backend
-
-    @property
-    def _files(self) -> BackendFiles:
-        return BackendFiles(self._workspace.backend)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -178,7 +174,7 @@ class SessionMemory(Part):
             raise NotFoundError("nothing is proposed yet", "%memory promote proposes entries to keep")
         if known is None or not (numbers or yes):
             known = self._proposed = (place, self._proposal())
-        proposed, files = known[1], BackendFiles(self._guard)
+        proposed, files = known[1], self._files
         if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
             there = f"choose from 1 to {len(proposed)}" if proposed else "nothing is proposed"
             raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
@@ -204,8 +200,7 @@ class SessionMemory(Part):
         return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
 
     def _proposal(self) -> tuple[Candidate, ...]:
-        """Return the best entries of the notes that long-term memory does not hold yet."""
-        work, files = self._workspace, BackendFiles(self._guard)
+        work, files = self._workspace, self._files
         if not work.thread.scope.whole:
             raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
         notes = {p: files[p] for p in work.home.memory_paths() if note_day(p)}
@@ -322,7 +317,7 @@ class SessionMemory(Part):
         """Where a text is in everything deepnb recorded."""
         if not words.strip():
             raise InvalidError("nothing to forget", "%memory forget WORDS")
-        work, files, sought = self._workspace, BackendFiles(self._guard), pattern(words)
+        work, files, sought = self._workspace, self._files, pattern(words)
         paths = work.home.memory_paths()
         held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
         histories = (p for p in files if p.startswith(PREFIX))
@@ -339,7 +334,7 @@ class SessionMemory(Part):
         """Remove a text from everything deepnb recorded; returns what was found."""
         # What was said in the conversation itself stays as it was said.
         work, guard, sought = self._workspace, self._guard, pattern(words)
-        files = BackendFiles(guard)
+        files = self._files
         work.current.idle()
         if (kept := work.persistence) is not None:
             work.threads.reread()  # other kernels may have made some
@@ -374,7 +369,7 @@ class SessionMemory(Part):
 
     def _forget_at(self, root: Root, paths: Sequence[str], words: str) -> None:
         """Take the words out of these files of a root, as they are now; their journal begins again with what is left."""
-        now, files, journal = self._workspace.current, BackendFiles(self._guard), root.journal
+        now, files, journal = self._workspace.current, self._files, root.journal
         left = {p: without(words, files[p]) for p in paths if p in files}
         for path, text in left.items():
             if text != files[path]:

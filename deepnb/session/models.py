@@ -45,7 +45,13 @@ def model_infos(options: Options) -> ModelInfos:
     used = options.model if isinstance(options.model, str) else None
     by_name = {row.name: row for row in reversed(rows)}
     if used is not None and used not in by_name:
-        by_name[used] = _used(options, used)
+        try:
+            model = resolve(used, base_url=at, namespace=options.namespace).model
+            by_name[used] = _info(used, model)
+            if at:
+                by_name[used] = replace(by_name[used], caches=None, note=f"at {redact(at)}")
+        except DeepnbError as error:
+            by_name[used] = ModelInfo(used, False, do=error.do)
     if used is not None:
         by_name[used] = _in_use(options, by_name[used])
     order = list(dict.fromkeys((OFFLINE, *(row.name for row in rows), *by_name)))
@@ -69,7 +75,6 @@ def _served(base_url: str) -> list[ModelInfo] | None:
 
 
 def _own(options: Options) -> Iterator[ModelInfo]:
-    """The teaching model, one that was given in Python, and those that variables hold."""
     yield ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
     if not isinstance(options.model, str):
         yield _in_use(options, _info(resolve(options.model).label, options.model))
@@ -79,18 +84,7 @@ def _own(options: Options) -> Iterator[ModelInfo]:
             yield replace(_info(name, value), note=f"a variable, {type(value).__name__}")
 
 
-def _used(options: Options, name: str) -> ModelInfo:
-    """The model in use, where the other lists do not have it."""
-    try:
-        model = resolve(name, base_url=options.base_url, namespace=options.namespace).model
-    except DeepnbError as error:
-        return ModelInfo(name, False, do=error.do)
-    info = _info(name, model)
-    return replace(info, caches=None, note=f"at {redact(options.base_url)}") if options.base_url else info
-
-
 def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
-    """The row of the model in use, with the window that is known of it."""
     note = ", ".join(filter(None, ("in use", info.note)))
     if not info.usable:
         return replace(info, note=note)
@@ -100,7 +94,6 @@ def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
 
 
 def _of(provider: str) -> Iterator[ModelInfo]:
-    """A provider's example, or what is missing for it."""
     if do := missing(provider):
         yield ModelInfo(provider, False, do=do)
         return
@@ -130,7 +123,6 @@ def _ollama() -> Iterator[ModelInfo]:
 
 
 def _info(name: str, model: Any) -> ModelInfo:
-    """What a chat model's profile says; without one, nothing is known."""
     if is_teaching(model):
         return ModelInfo(name, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
     packages = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}

@@ -1,5 +1,7 @@
 """What the parts of a session that a user holds in hand have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
@@ -18,6 +20,10 @@ class Part:
 
     def __repr__(self) -> str:
         return short_repr(self, f"of {self.stamp}")
+
+    @property
+    def _files(self) -> BackendFiles:
+        return BackendFiles(self._workspace.backend)
 
     @property
     def snapshot(self) -> Snapshot:

@@ -6,7 +6,7 @@ from typing import Any
 
 from deepnb.persistence.database import Database
 from deepnb.persistence.savers import copy_checkpoints
-from deepnb.running.persistence import Persistence, Restored
+from deepnb.running.persistence import Restored
 from deepnb.running.thread import waits
 from deepnb.running.workspace import Workspace
 from deepnb.values.approvals import policy_of
@@ -39,24 +39,21 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
         database.close()
         raise
     try:
-        restored = _restored(workspace, workspace.keep_in(database, begun=begun), begun)
+        kept = workspace.keep_in(database, begun=begun)
+        threads = workspace.threads
+        if not begun:
+            if (current := kept.records.fact("thread")) is not None and current in threads:
+                threads.switch(current)
+            if (policy := kept.policy) is not None and workspace.options.approve == "outside":
+                workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)
+        thread = threads.current
+        others = [] if begun else [threads[name] for name in kept.unfinished() if name != thread.name]
+        restored = kept.restored(thread, others, workspace.options.namespace)
     except BaseException:  # what is there can't be read: nothing more is to be written to it
         workspace.close()
         raise
     workspace.current.tell()
     return restored
-
-
-def _restored(workspace: Workspace, kept: Persistence, begun: bool) -> Restored:
-    """What is back; a session that has `begun` has all of it already."""
-    if not begun:
-        if (current := kept.records.fact("thread")) is not None and current in workspace.threads:
-            workspace.threads.switch(current)
-        if (policy := kept.policy) is not None and workspace.options.approve == "outside":
-            workspace.current.options = replace(workspace.current.options, approve=policy_of(policy).option)
-    thread, threads = workspace.threads.current, workspace.threads
-    others = [threads[name] for name in kept.unfinished() if name != thread.name] if not begun else []
-    return kept.restored(thread, others, workspace.options.namespace)
 
 
 def _is_at(database: Database, where: Any) -> bool:

@@ -812,7 +812,6 @@ class Session(SessionContext):
 
 
 def _options(given: Mapping[str, Any]) -> Options:
-    """The options of a session, on deepnb's own agent or on a graph."""
     if given["graph"] is None:
         return changed(Options(), given)
     if is_address(given["graph"]):

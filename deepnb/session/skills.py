@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from deepnb.running.workspace import Workspace
-from deepnb.session.part import BackendFiles, Part, refused
+from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import DISABLED, Found, disabled
 from deepnb.skills.frontmatter import body_of
 from deepnb.skills.packages import Package, bundled, check_name, packages, scaffold
@@ -44,10 +44,6 @@ class AddedSkills(tuple[str, ...]):
 
 class SessionSkills(Part):
     """The skills of a session's sources, as the files have them now."""
-
-    @property
-    def _files(self) -> BackendFiles:
-        return BackendFiles(self._workspace.backend)
 
     # -- what there is
 

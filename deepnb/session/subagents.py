@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepnb.session.part import BackendFiles, Part, refused
+from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
 from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Finding, Listed, Skill, Spent, Subagent, normal
@@ -24,34 +22,25 @@ if TYPE_CHECKING:
 class SessionSubagents(Part):
     """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they are now."""
 
-    @property
-    def _files(self) -> BackendFiles:
-        return BackendFiles(self._workspace.backend)
-
     # -- what there is
 
     def list_subagents(self) -> tuple[Listed, ...]:
         """All of them; those that can't be used last, with what is wrong, and what to fix."""
-        found = self._found()
-        if not any(one.agent.skills for one in found):
-            return found
-        read = cache(lambda source: Catalog([source]).read(self._workspace.backend).skills)
-        there = self._workspace.catalogs.found().skills
-
-        def known(one: Listed) -> Iterator[Skill]:
-            directories = (name for name in one.agent.skills if name.startswith("/"))
-            return chain(there, *map(read, directories))
-
-        return tuple(with_skills(one, known(one), read) for one in found)
-
-    def _found(self) -> tuple[Listed, ...]:
         options = self._workspace.options
         given = [Listed(agent, "Python") for agent in options.subagents]
         files = self._workspace.catalogs.agents()
         named = {one.agent.name for one in (*given, *files) if one.problem is None}
         built_in = options.general_purpose and GENERAL_PURPOSE.name not in named
-        found = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
-        return tuple(sorted(found, key=lambda one: one.problem is not None))
+        all_ = [*([Listed(GENERAL_PURPOSE, "built in")] if built_in else ()), *given, *files]
+        found = tuple(sorted(all_, key=lambda one: one.problem is not None))
+        if not any(one.agent.skills for one in found):
+            return found
+        below = cache(lambda source: Catalog([source]).read(self._workspace.backend).skills)
+        there, out = self._workspace.catalogs.found().skills, []
+        for one in found:
+            skills = [*there, *(s for name in one.agent.skills if name.startswith("/") for s in below(name))]
+            out.append(replace(one, notes=(*one.notes, *_missing_skills(one, skills, below))))
+        return tuple(out)
 
     def names(self) -> tuple[str, ...]:
         """Their names, broken ones included; nothing is checked and no file is read."""
@@ -146,7 +135,12 @@ class SessionSubagents(Part):
         texts: dict[str, str] = {}
         for file in _markdown(disk_path(where)):
             path = f"{FOLDER}{file.name}"
-            data = _read(file)
+            try:
+                with file.open("rb") as opened:
+                    data = opened.read(BYTES + 1)
+            except OSError as error:
+                why = f"{file} can't be read ({error.strerror})"
+                raise InvalidError(why, "check its name and permissions") from None
             given = [agent.name for agent in self._workspace.options.subagents]
             if problem := check(data, str(file), self.tools, given).problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
@@ -209,61 +203,16 @@ def _markdown(path: Path) -> Sequence[Path]:
     return [path]
 
 
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(BYTES + 1)
-    except OSError as error:
-        raise InvalidError(f"{path} can't be read ({error.strerror})", "check its name and permissions") from None
-
-
-# -- which of the skills a subagent names are not there, each with its place and what to write
-
-
-Directory = Callable[[str], Sequence[Skill]]
-"""A directory of the files -> the skills below it."""
-
-
-def with_skills(listed: Listed, skills: Iterable[Skill], below: Directory) -> Listed:
-    """The subagent, with a note for each skill or directory it names in vain: it can be used without.
-
-    `skills` are those of the session and of the directories it names.
-    """
-    if not listed.agent.skills:
-        return listed
-    found = tuple(_missing(listed, tuple(skills), below))
-    return replace(listed, notes=(*listed.notes, *found)) if found else listed
-
-
-def _missing(listed: Listed, skills: Sequence[Skill], below: Directory) -> Iterator[str]:
-    usable = {s.name for s in skills if s.usable}
-    for name in listed.agent.skills:
-        if name.startswith("/"):
-            if not below(name):
-                yield _note(listed, f"no skill below {name[:80]!r}", f"give a directory of skills, {_some(usable)}")
-        elif (known := normal(name)) not in usable:
-            yield _note(listed, *_why(known, skills, usable))
-
-
-def _why(name: str, skills: Sequence[Skill], usable: set[str]) -> tuple[str, str]:
-    """(what is wrong with a skill that can't be disclosed, what to do)."""
-    same = [s for s in skills if name in (s.name, s.directory)]
-    if any(s.problem is None for s in same):
-        return f"the skill {name[:80]!r} is disabled", f"%skills enable {name[:80]}"
-    if same:
-        return f"the skill {name[:80]!r} can't be used", f"%skills show {name[:80]} shows why"
-    if close := get_close_matches(name, sorted(usable), 1):
-        return f"no skill {name[:80]!r}", f"write {close[0]}"
-    return f"no skill {name[:80]!r}", f"remove it, {_some(usable)}"
-
-
-def _some(usable: set[str]) -> str:
-    names = sorted(usable)
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"or use one of {', '.join(names[:5])}{more}" if names else "or create one: %skills new NAME"
-
-
-def _note(listed: Listed, what: str, do: str) -> str:
-    if listed.source == "file":
-        return str(Finding(listed.path, listed.lines.get("skills", 0), what, do, broken=False))
-    return f"{what}: {do} (in subagents=[...])"
+def _missing_skills(one: Listed, skills: Sequence[Skill], below: Callable[[str], Sequence[Skill]]) -> Iterator[str]:
+    """Yield a note for each skill or directory of skills that a subagent names in vain: it can be used without."""
+    usable = sorted(s.name for s in skills if s.usable)
+    use = f"or use one of {', '.join(usable[:5])}" if usable else "or create one: %skills new NAME"
+    for name in one.agent.skills:
+        if below(name) if name.startswith("/") else normal(name) in usable:
+            continue
+        what = f"no skill below {name[:80]!r}" if name.startswith("/") else f"no skill {name[:80]!r} that can be used"
+        do = f"remove it, {use}"
+        if one.source == "file":
+            yield str(Finding(one.path, one.lines.get("skills", 0), what, do, broken=False))
+        else:
+            yield f"{what}: {do} (in subagents=[...])"

@@ -151,7 +151,11 @@ class SessionTools(Part):
         gone: list[str] = []
         for name in names:
             if name not in self._servers and name not in self.names:
-                raise self._unknown(name)
+                if any(name == tool for tool, _ in work.built.tools):
+                    raise RefusedError(f"{name} is one of the agent's own tools", f"%agent tools deny {name}")
+                what = f"there is no tool or server {name!r} to remove (there are: "
+                what += f"{', '.join((*self._servers, *self.names)) or 'none'})"
+                raise NotFoundError(what, "%agent tools lists all")
             gone += self._tools_of(name) if name in self._servers else (name,)
         work.configure({"tools": [tool for tool in work.options.tools if name_of(tool) not in gone]})
         for name in [n for n in self._servers if n in names or not self._tools_of(n)]:
@@ -182,7 +186,6 @@ class SessionTools(Part):
             one.close()
 
     def _joined(self, given: Sequence[Any], servers: Sequence[Server]) -> AddedTools:
-        """Tools and servers that are ready, made the agent's."""
         work = self._workspace
         replaced = {*map(name_of, given), *(tool for one in servers for tool in self._tools_of(one.name))}
         kept = [tool for tool in work.options.tools if name_of(tool) not in replaced]
@@ -231,7 +234,6 @@ class SessionTools(Part):
         return next((server for server in self._servers if name in self._tools_of(server)), "")
 
     def _place(self, spec: str, name: str | None, env: Sequence[str]) -> Address:
-        """Return the address that a text means, if no other server has its name."""
         if not spec.startswith(PREFIX):
             do = "pass a function with a docstring, a LangChain tool, or 'mcp:COMMAND'"
             raise InvalidError(f"{spec!r} is not a tool", do)
@@ -270,14 +272,6 @@ class SessionTools(Part):
                 f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__})",
                 "annotate them with str, int, float, bool, list or dict",
             ) from None
-
-    def _unknown(self, name: str) -> NotFoundError | RefusedError:
-        if any(name == tool for tool, _ in self._workspace.built.tools):
-            return RefusedError(f"{name} is one of the agent's own tools", f"%agent tools deny {name}")
-        there = ", ".join((*self._servers, *self.names)) or "none"
-        return NotFoundError(
-            f"there is no tool or server {name!r} to remove (there are: {there})", "%agent tools lists all"
-        )
 
 
 def name_of(tool: Any) -> str:

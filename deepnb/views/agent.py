@@ -54,7 +54,6 @@ def features_view(features: Features, stamp: str = "") -> Picture:
 
 
 _WIDE = 24
-"""Cells of the bar in text."""
 _BAR = (
     "display:inline-block;height:8px;width:{}%;min-width:2px;background:rgba(90,130,200,0.65);border-radius:2px;"
     "overflow:hidden;font-size:1px;line-height:8px;color:transparent;border:1px solid;box-sizing:border-box"
@@ -68,8 +67,9 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
         total = counted(stack.tokens, "token", stack.exact)
         fact = f"tokens that each layer added to {stack.call}: {total} in total"
     shares = [(layer.tokens or 0) / max(stack.tokens, 1) for layer in stack.layers]
+    added = ["" if one.tokens is None else counted(one.tokens, "token", stack.exact) for one in stack.layers]
     rows = [
-        (f"{i}", layer.name, layer.origin, added(stack, layer), "█" * round(share * _WIDE))
+        (f"{i}", layer.name, layer.origin, added[i - 1], "█" * round(share * _WIDE))
         for i, (layer, share) in enumerate(zip(stack.layers, shares, strict=True), 1)
     ]
     top, rule, *table = table_text(("", "layer", "from", "tokens", ""), rows, right=(0, 3)).splitlines()
@@ -78,7 +78,7 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
         lines += [indent(line), indent(short(layer.does, COLUMNS - 8), " " * 7)]
         if layer.tools:
             lines.append(indent(short(f"tools: {', '.join(layer.tools)}", COLUMNS - 8), " " * 7))
-    boxes = [_box(stack, *one) for one in zip(stack.layers, shares, rows, strict=True)]
+    boxes = [_box(*one) for one in zip(stack.layers, shares, rows, strict=True)]
     body: list[h.Html] = []
     if rows:
         lines.append(indent(f"↓ {stack.model}"))
@@ -88,14 +88,15 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
         lines += [*([""] if lines else []), name, indent(table_text(head, table_rows))]
         lit = [[h.swatch(cell, h.ORANGE.format(0.25)) if cell == _NEXT else cell for cell in row] for row in table_rows]
         body += [h.label(name), table_html(head, lit)]
-    return Picture(stack_title(stack), lines, body, stamp)
+    layers = f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
+    title = layers if stack.layers else counted(len(stack.nodes), "node")
+    return Picture(("graph", title), lines, body, stamp)
 
 
 _NEXT = "runs next"
 
 
 def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    """Yield the tables of a graph of somebody else's: its nodes, and its channels by turn."""
     nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
     changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
     if nodes:
@@ -105,25 +106,15 @@ def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[s
         yield "channels beside the messages", ("channel", "turn", "value after it"), by_channel
 
 
-def stack_title(stack: Stack) -> tuple[str, str]:
-    layers = f"{counted(len(stack.layers), 'layer')}, then the model {stack.model}"
-    return "graph", layers if stack.layers else counted(len(stack.nodes), "node")
-
-
-def added(stack: Stack, layer: Layer) -> str:
-    """Return the tokens that a layer adds, as `1,234 tokens`; nothing where they are not known."""
-    return "" if layer.tokens is None else counted(layer.tokens, "token", stack.exact)
-
-
-def _box(stack: Stack, layer: Layer, share: float, row: tuple[str, ...]) -> h.Html:
-    number, *_, signs = row
+def _box(layer: Layer, share: float, row: tuple[str, ...]) -> h.Html:
+    number, _, _, added, signs = row
     bar = h.el("span", signs, style=_BAR.format(round(share * 100)), title=percent(share, 1)) if share else None
     origin = h.muted(layer.origin if layer.origin == "yours" else f"from {layer.origin}") if layer.origin else None
     line = h.el(
         "div",
         h.el("span", f"{number}. ", h.el("b", layer.name), style="flex:1 1 18em"),
         h.el("span", " ", origin, style="flex:0 1 9em"),
-        h.el("span", " ", added(stack, layer), style="flex:0 0 9em;text-align:right"),
+        h.el("span", " ", added, style="flex:0 0 9em;text-align:right"),
         h.el("span", " ", bar, style="flex:0 0 8em;margin:0 0 0 10px"),
         style="display:flex;flex-wrap:wrap;align-items:center",
     )

@@ -115,7 +115,6 @@ class ApprovalView:
 
     @property
     def _asks(self) -> bool:
-        """Whether a graph asks something, and no call needs approval."""
         return all(card.call.is_question for card in self.cards)
 
     @property
@@ -183,7 +182,6 @@ class ApprovalView:
         return lines
 
     def _cut(self, lines: list[str]) -> list[str]:
-        """Return the lines, or the first of many and what shows the others."""
         if self.whole or len(lines) <= _LINES:
             return lines
         return [*lines[:_LINES], f"  … {len(lines) - _LINES:,} more lines: %agent panel approvals shows all of them"]

@@ -17,10 +17,8 @@ from deepnb.views.view import table_html, table_text
 
 EMPTY = "no model calls yet in this thread"
 WIDE = 60
-"""Cells of the bar."""
 _MOST_CALLS = 30
 _LARGEST = 4
-"""Items that the short text names."""
 _HEAD = ("", "item", "tokens", "to take it out")
 _HOW = (
     "Options such as enable_memory=False are set with deepnb.current().configure(enable_memory=False).",
@@ -96,7 +94,23 @@ class BudgetView:
         """What the gauge says in words, a line each."""
         if self.budget is None:
             return ()
-        facts = _facts(self.budget)
+        budget, window = self.budget, self.budget.rule.window
+        facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
+        if window is not None and budget.total > window:
+            over = counted(budget.total - window, "token", budget.exact)
+            facts.append(f"{over} over the window: the provider may refuse this request")
+        if budget.parts.get(NOT_RECORDED):
+            facts.append(
+                f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools"
+            )
+        if budget.reported is not None:
+            counted_as = "counted" if budget.exact else "estimated"
+            sent = budget.total if budget.sent is None else budget.sent
+            counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
+            facts.append(f"{counted_as} {figure(budget, sent)}, the model reported {budget.reported:,}")
+        elif not budget.exact:
+            facts.append("~ marks an estimate, on the high side")
+        facts = [fact for fact in (*facts, budget.unseen) if fact]
         if self.cached is not None:
             usage, drop = self.cached
             why, read = f": {drop}" if drop else "", usage.cached or 0
@@ -145,7 +159,13 @@ class BudgetView:
             drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
             label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
             body += [label, plot_html(*self._last_calls, trigger), h.muted(self._ends())]
-        return h.box(*body, self._items_html())
+        if self.items:
+            notes = [h.el("div", h.muted(line)) for line in self._how]
+            title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
+            title = title if self.unfolded else h.join(title, h.muted(" · ", self._largest))
+            table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
+            body.append(h.fold(title, table, *notes, opened=self.unfolded, framed=False))
+        return h.box(*body)
 
     def _ends(self) -> str:
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
@@ -174,16 +194,6 @@ class BudgetView:
         named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
         return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
 
-    def _items_html(self) -> h.Html | None:
-        if not self.items:
-            return None
-        table = table_html(_HEAD, self._item_rows, right=(2,), plain=True)
-        notes = [h.el("div", h.muted(line)) for line in self._how]
-        title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
-        if not self.unfolded:
-            title = h.join(title, h.muted(" · ", self._largest))
-        return h.fold(title, table, *notes, opened=self.unfolded, framed=False)
-
     @property
     def _item_rows(self) -> list[tuple[str, ...]]:
         assert self.budget is not None
@@ -200,7 +210,6 @@ class BudgetView:
 
     @property
     def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
-        """The totals the sparkline has room for, and which of them came after a compaction."""
         first = max(0, len(self.history) - _MOST_CALLS)
         return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 
@@ -309,24 +318,6 @@ def gauge_line(budget: Budget) -> str:
         at = position(trigger, scale, columns)
         bar = f"{bar[:at]}|{bar[at:]}"
     return f"[{bar}] {percent(budget.total, budget.rule.window)}" if budget.rule.window else f"[{bar}]"
-
-
-def _facts(budget: Budget) -> list[str]:
-    facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
-    window = budget.rule.window
-    if window is not None and budget.total > window:
-        over = counted(budget.total - window, "token", budget.exact)
-        facts.append(f"{over} over the window: the provider may refuse this request")
-    if budget.parts.get(NOT_RECORDED):
-        facts.append(f"{NOT_RECORDED}: what the request held and the file does not, such as system prompt and tools")
-    if budget.reported is not None:
-        counted_as = "counted" if budget.exact else "estimated"
-        sent = budget.total if budget.sent is None else budget.sent
-        counted_as = counted_as if sent == budget.total else f"the last request: {counted_as}"
-        facts.append(f"{counted_as} {figure(budget, sent)}, the model reported {budget.reported:,}")
-    elif not budget.exact:
-        facts.append("~ marks an estimate, on the high side")
-    return [fact for fact in (*facts, budget.unseen) if fact]
 
 
 def _fraction(value: float) -> str:

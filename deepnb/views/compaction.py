@@ -20,7 +20,6 @@ _KINDS = {
     "name": "names",
 }
 _SHOWN = 40
-"""Anchors of one kind that are listed."""
 _LABEL = 12
 NO_SUMMARY = "no summary that can be read"
 """Of another program's compaction, which may be encrypted."""
@@ -132,7 +131,6 @@ def _row(label: str, words: str) -> str:
 
 
 def _listed(summary: h.Html, items: Sequence[h.Html], opened: bool) -> h.Html:
-    """Return a fold over a list, or a line where there is nothing to open."""
     if not items:
         return h.el("div", summary, style="margin:4px 0")
     all_ = h.el("ul", *items, style="margin:2px 0 6px 0;padding-left:24px")

@@ -167,7 +167,13 @@ def rows(diff: FileDiff, context: int = CONTEXT) -> list[Row]:
     """Return the lines of the diff in order, with `context` unchanged lines round each group of changes."""
     old = re.findall(r"[^\n]*\n|[^\n]+", diff.before or "")  # split at line feeds alone, as the hunks count lines
     out: list[Row] = []
-    for group in _groups(diff.hunks, context):
+    groups: list[list[Hunk]] = []  # hunks so near to each other that their context touches, together
+    for hunk in diff.hunks:
+        if groups and hunk.start - groups[-1][-1].stop <= 2 * context:
+            groups[-1].append(hunk)
+        else:
+            groups.append([hunk])
+    for group in groups:
         start = max(0, group[0].start - context)
         stop = min(len(old), group[-1].stop + context)
         out.append(_row("@", f"@@ line {start + 1} @@"))
@@ -203,25 +209,12 @@ def _line(row: Row) -> h.Html:
 
 
 def _changed(before: str, after: str) -> Iterator[Row]:
-    """Yield the lines that went, then those that came, with their changed words marked."""
     left, right = word_diff(before, after)
     for sign, text, pieces in (("-", before, left), ("+", after, right)):
         if text:
             yield from (Row(sign, tuple(line)) for line in split_lines(pieces))  # type: ignore[arg-type]
             if not text.endswith("\n"):
                 yield _row("\\", "\\ No newline at end of file")
-
-
-def _groups(hunks: Sequence[Hunk], context: int) -> Iterator[list[Hunk]]:
-    """Yield hunks that are so near to each other that their context touches, together."""
-    group: list[Hunk] = []
-    for hunk in hunks:
-        if group and hunk.start - group[-1].stop > 2 * context:
-            yield group
-            group = []
-        group.append(hunk)
-    if group:
-        yield group
 
 
 def _row(sign: Sign, line: str) -> Row:

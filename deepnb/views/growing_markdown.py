@@ -87,8 +87,6 @@ class GrowingMarkdown:
 
 @dataclass(frozen=True)
 class _Level:
-    """How far inside nested blocks we are, and what opens them anew."""
-
     open: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     markers: str = ""
@@ -127,8 +125,6 @@ def find_cut(text: str, above: Border | None, links: MutableMapping[str, Any]) -
 
 
 class _Text:
-    """A source, its blocks, and where its lines begin."""
-
     def __init__(self, source: str, tokens: list[Token], above: Border | None) -> None:
         self.source, self.tokens, self.above = source, tokens, above
         self._begins = [0, *(found.end() for found in re.finditer("\n", source)), len(source)]

@@ -200,7 +200,14 @@ def _section_lines(shown: SectionMatch) -> list[str]:
         return [*lines, f"  saved verbatim in {section.path}", *text]
     lines.append(f"  saved verbatim in {section.path}:")
     wide = max((len(role(item)) for item in shown.items), default=0)
-    items = [line for item in shown.items for line in _item_lines(item, min(wide, 24), shown)]
+    items = []
+    for item in shown.items:
+        line = f"  {item.number:>4}  {pad(short(role(item), min(wide, 24)), min(wide, 24))}  "
+        if shown.terms:
+            bring = "" if shown.is_foreign else bring_words(shown.number, item)
+            items += [line + bring, *(f"        {found}" for found in shown.terms.lines(item.text, _HITS))]
+        else:
+            items.append(line + short(item.text, max(20, 98 - len(line))))
     if shown.terms or len(items) <= head + tail + 1:
         return lines + items
     return [*lines, *items[:head], f"  … {len(items) - head - tail:,} messages left out …", *items[-tail:]]
@@ -209,14 +216,6 @@ def _section_lines(shown: SectionMatch) -> list[str]:
 def bring_words(section: int, item: HistoryMessage) -> str:
     """Return what is typed to add a message of a section to the next prompt."""
     return f"%agent history --bring {section}:{item.number}"
-
-
-def _item_lines(item: HistoryMessage, wide: int, shown: SectionMatch) -> list[str]:
-    head = f"  {item.number:>4}  {pad(short(role(item), wide), wide)}  "
-    if not shown.terms:
-        return [head + short(item.text, max(20, 98 - len(head)))]
-    found = (f"        {line}" for line in shown.terms.lines(item.text, _HITS))
-    return [head if shown.is_foreign else head + bring_words(shown.number, item), *found]
 
 
 def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:

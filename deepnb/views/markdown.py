@@ -86,7 +86,6 @@ def _lexer_of(language: str) -> Lexer | None:
 
 @lru_cache(maxsize=256)
 def _colour(kind: str) -> str:
-    """Return the colour of a kind of token, "" for the text's own."""
     kind = kind.removeprefix("Token.")
     while kind:
         if kind in COLOURS:
@@ -267,7 +266,6 @@ def _join_below(tokens: list[Token], border: Border) -> None:
 
 
 def _size(tokens: list[Token], table: int, widths: Sequence[int]) -> None:
-    """Give a table's columns fixed shares of a fixed width."""
     whole = sum(widths) or 1
     style = str(tokens[table].attrs["style"])
     if "table-layout" in style:
@@ -305,19 +303,15 @@ def _style(state: Any) -> None:
             nested = token.level > 0 and token.type.endswith("list_open")
             token.attrs["style"] = (_CONTINUED if nested else _STYLES)[token.type]
         elif token.type == "list_item_open" and state.tokens[i + 2 : i + 3]:
-            _box(token, state.tokens[i + 2])
-
-
-def _box(item: Token, words: Token) -> None:
-    """Give an item that begins with `[ ]` or `[x]` a box."""
-    task = _BOXED.match(words.content) if words.type == "inline" else None
-    if task and words.children and words.children[0].content.startswith(task[0]):
-        words.children[0].content = ("☐ " if task[1] == " " else "☑ ") + words.children[0].content.removeprefix(task[0])
-        item.attrs["style"] = _STYLES["task"]
+            words = state.tokens[i + 2]
+            task = _BOXED.match(words.content) if words.type == "inline" else None
+            if task and words.children and words.children[0].content.startswith(task[0]):
+                rest = words.children[0].content.removeprefix(task[0])
+                words.children[0].content = ("☐ " if task[1] == " " else "☑ ") + rest
+                token.attrs["style"] = _STYLES["task"]
 
 
 def _drawn(renderer: Any, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
-    """Return the markup of a token whose content needs more than the parser's own rules give it."""
     token = tokens[at]
     address = str(token.attrs.get("src") or token.attrs.get("href") or "")
     match token.type:

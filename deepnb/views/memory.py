@@ -176,7 +176,12 @@ def memory_view(
         sent = (shares or {}).get(path, (None,))[0]
         files.append(MemoryFile(path, text, prompt, state, count(shown) if shown else 0, sent))
     below = sorted(p for p in {*snapshot.files, *snapshot.binary} if p.startswith("/memory/") and p not in paths)
-    others = [(p, _size(snapshot, p, count)) for p in below]
+    others = []
+    for path in below:
+        if (body := snapshot.files.get(path)) is None:
+            others.append((path, counted(snapshot.binary[path], "byte")))
+        else:
+            others.append((path, f"{counted(count(body), 'token')}, {counted(len(body.splitlines()), 'line')}"))
     hints = tuple(f"{file} exists but is not a source: %memory sources add {name}" for name, file in at_hand)
     return MemoryView(tuple(files), tuple(missing), tuple(others), stamp, hints, conflicts=tuple(conflicts))
 
@@ -207,13 +212,6 @@ def _state(snapshot: Snapshot, path: str) -> State | None:
 def _masked(snapshot: Snapshot, path: str) -> str | None:
     text = snapshot.files.get(path)
     return None if text is None else redact(text)
-
-
-def _size(snapshot: Snapshot, path: str, count: Callable[[str], int]) -> str:
-    if path in snapshot.files:
-        text = snapshot.files[path]
-        return f"{counted(count(text), 'token')}, {counted(len(text.splitlines()), 'line')}"
-    return counted(snapshot.binary[path], "byte")
 
 
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:

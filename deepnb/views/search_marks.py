@@ -14,7 +14,6 @@ from deepnb.views.view import Picture, table_view
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
 _LISTED = 300
-"""Passages in one table."""
 _AROUND = 60
 """Characters that are shown before and after a hit in a long line."""
 

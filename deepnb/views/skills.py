@@ -26,7 +26,6 @@ class SkillRow:
     """What reading its file adds; None where that is not known."""
     read: SkillRead | None = None
     pinned: bool = False
-    """Whether its body goes before the next prompt."""
 
     @property
     def name(self) -> str:

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
-from deepnb.views.bar import position
-from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words, scale_of
+from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
@@ -16,13 +15,6 @@ KINDS = {
     "empty": "empty: has its own memory, notes and skills",
     "shared": "shared: others can read it, so it does not get MEMORY.md",
 }
-_FRAME = (
-    f"display:inline-block;width:{{}}px;height:9px;border:1px solid {h.LINE};overflow:hidden;white-space:nowrap;"
-    "vertical-align:middle;line-height:9px;font-size:0"
-)
-_PART = "display:inline-block;height:9px;width:{}px;box-sizing:border-box;{}"
-
-
 _SIZES = ("window", "trigger", "keep")
 _AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
 _VALUE = 60
@@ -38,7 +30,6 @@ class StatusInfo:
     turns: int
     messages: int
     budget: Budget | None
-    """Of the last model call."""
     memory: tuple[tuple[str, int], ...]
     """(path, tokens) of each memory file."""
     skills: int
@@ -46,13 +37,10 @@ class StatusInfo:
     refresh: str
     """When the prompt learns of a change in memory: thread, call or delta."""
     pending: str | None = None
-    """What waits, and what to type: `interrupted before tools: %agent resume`."""
     hints: tuple[str, ...] = ()
     stamp: str = ""
     kind: tuple[str, ...] = ()
-    """How the thread was made: empty, shared."""
     lacks: tuple[str, ...] = ()
-    """What a graph of somebody else's lacks."""
     shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
 
@@ -99,10 +87,6 @@ def _left(budget: Budget | None, share: bool = False) -> str:
 # -- a turn that is still running
 
 
-_CELLS = 120
-"""Pixels of the gauge."""
-
-
 @dataclass(frozen=True)
 class RunningView:
     """The line. What it says is of one moment, which `at` names where the line may outlive the turn."""
@@ -118,10 +102,9 @@ class RunningView:
         return page([" · ".join(filter(None, (self._when, self.doing, self._context, self.hint)))])
 
     def html(self) -> str:
-        gauge = h.join(" · ", self._context, " ", self._gauge()) if self.budget else None
-        hint = f" · {self.hint}" if self.hint else None
+        rest = "".join(f" · {words}" for words in (self._context, self.hint) if words)
         look = "font-size:12px;font-variant-numeric:tabular-nums"
-        return h.box(h.el("div", h.el("b", self._when), " · ", self.doing, h.muted(gauge, hint), style=look))
+        return h.box(h.el("div", h.el("b", self._when), " · ", self.doing, h.muted(rest), style=look))
 
     @property
     def _when(self) -> str:
@@ -134,16 +117,6 @@ class RunningView:
         total, window = self.budget.total, self.budget.rule.window
         share = f" of {window:,} tokens ({percent(total, window)})" if window else " tokens"
         return f"context {figure(self.budget, total)}{share}"
-
-    def _gauge(self) -> h.Html:
-        assert self.budget is not None
-        rule, scale = self.budget.rule, scale_of(self.budget)
-        full = position(self.budget.total, scale, _CELLS)
-        mark = None if rule.drawn is None else position(rule.drawn, scale, _CELLS)
-        parts = [h.el("span", style=_PART.format(full, "background:rgba(66,133,210,0.75)"))]
-        if mark is not None and mark > full:
-            parts.append(h.el("span", style=_PART.format(mark - full, f"border-right:2px solid {h.RED.format(0.75)}")))
-        return h.el("span", *parts, style=_FRAME.format(_CELLS), title="how full the context is; red: the trigger")
 
 
 def setting_words(name: str, value: object, rule: Rule) -> str:

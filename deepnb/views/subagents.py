@@ -48,7 +48,6 @@ class SubagentsView:
 
     rows: tuple[SubagentRow, ...]
     limit: int
-    """How deep they can be nested; 0 if they are disabled."""
     stamp: str = ""
 
     @property

@@ -26,21 +26,6 @@ def turn_words(number: int, prompt: str) -> str:
 
 def threads_view(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
     """Return the threads as a tree, and below it the first words of the turns that each has of its own."""
-    table = threads_table(threads, stamp)
-    lines, folds = list[str](), list[h.Html]()
-    for _, one in tree(threads):
-        numbered = enumerate(one.prompts, one.turns - len(one.prompts) + 1)
-        if prompts := [(n, prompt) for n, prompt in numbered if n > _inherited(one)]:
-            title = f"{one.name}: opened from {short(one.source, 200)}" if one.source else f"{one.name}:"
-            lines += [title, *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:])]
-            summary = h.join(h.el("b", title), " ", turn_words(*prompts[-1]))
-            turns = (h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts)
-            folds.append(h.fold(summary, *turns, framed=False))
-    return Picture((), [table.text(), *(["", *lines] if lines else [])], [h.Html(table.html()), *folds])
-
-
-def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
-    """Return the threads, each below the one it was forked from."""
     rows = []
     for depth, thread in tree(threads):
         counts = f"{thread.turns:,}", "" if thread.source else f"{thread.messages:,}"
@@ -52,7 +37,17 @@ def threads_table(threads: Sequence[ThreadInfo], stamp: str = "") -> Picture:
     came_from = "opened from" if opened and not forked else "from" if opened else "forked from"
     legend = LEGEND if any(thread.turns for thread in threads) else ""
     head = ("thread", "", legend, "turns", "messages", came_from)
-    return table_view(head, rows, "threads", (3, 4), NO_THREADS, stamp)
+    table = table_view(head, rows, "threads", (3, 4), NO_THREADS, stamp)
+    lines, folds = list[str](), list[h.Html]()
+    for _, one in tree(threads):
+        numbered = enumerate(one.prompts, one.turns - len(one.prompts) + 1)
+        if prompts := [(n, prompt) for n, prompt in numbered if n > _inherited(one)]:
+            title = f"{one.name}: opened from {short(one.source, 200)}" if one.source else f"{one.name}:"
+            lines += [title, *(f"  {turn_words(n, prompt)}" for n, prompt in prompts[-_NEWEST:])]
+            summary = h.join(h.el("b", title), " ", turn_words(*prompts[-1]))
+            turns = (h.el("div", turn_words(n, prompt), style="margin:0 0 0 1.4em") for n, prompt in prompts)
+            folds.append(h.fold(summary, *turns, framed=False))
+    return Picture((), [table.text(), *(["", *lines] if lines else [])], [h.Html(table.html()), *folds])
 
 
 def lane(thread: ThreadInfo) -> str:
@@ -69,7 +64,6 @@ def lane(thread: ThreadInfo) -> str:
 
 
 def _inherited(thread: ThreadInfo) -> int:
-    """Return how many turns a thread has of the one it was forked from."""
     number = (thread.parent or "").rpartition("@")[2]
     return int(number) if number.isdigit() else 0
 

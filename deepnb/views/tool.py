@@ -129,27 +129,11 @@ def is_task(tool: Tool) -> bool:
 
 def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last: str) -> str:
     """Return `→ subagent critic: "list files"  ok 0.36 s · 2 calls · 5,764 in / 31 out`, what it did and its report."""
-    state, *report = _end(tool, calls, usage, last)
-    lines = [indent(one.text(), "  │ ") for one in inside]
-    return page([f"{task_head(tool)}  {state}", *lines, *report])
-
-
-def task_head(tool: Tool) -> str:
-    """Return `→ subagent critic: "list files"`."""
-    return page([f"→ subagent {_who(tool)}"])
-
-
-def task_end(tool: Tool, calls: int, usage: Usage, last: str) -> str:
-    """Return how it ended and what it spent, and its report where that is not what was said last."""
-    state, *report = _end(tool, calls, usage, last)
-    return page([f"  {state}", *report])
-
-
-def _end(tool: Tool, calls: int, usage: Usage, last: str) -> list[str]:
     took = "" if tool.seconds is None else f" {seconds(tool.seconds)}"
     state = " · ".join([f"{WORDS[tool.status]}{took}", *_spent(calls, usage)])
     result = clean(tool.result or "").strip()
-    return [state, *([f"  {short(result, 92)}"] if result and result != last.strip() else [])]
+    report = [f"  {short(result, 92)}"] if result and result != last.strip() else []
+    return page([f"→ subagent {_who(tool)}  {state}", *(indent(one.text(), "  │ ") for one in inside), *report])
 
 
 def task_html(

@@ -42,7 +42,6 @@ class ShortTurnView:
 
     turn: Turn
     room: int
-    """Characters of the answer."""
 
     @property
     def calls(self) -> Sequence[str]:

@@ -249,7 +249,12 @@ class Segments:
             self._thought()
         match event:
             case values.ThinkingDelta(text=text, call=call) if text:
-                return self._think(text, call)
+                last = self._last
+                if not isinstance(last, Thinking) or last.call != call:
+                    self._append(last := Thinking(call))
+                last.parts.append(text)
+                last.ended = False
+                return len(self.segments) - 1
             case values.TextDelta(text=text, call=call) if text:
                 return self._say(text, call)
             case values.ModelStarted():
@@ -303,14 +308,6 @@ class Segments:
         answer.parts.append(text)
         return at
 
-    def _think(self, text: str, call: int) -> int:
-        last = self._last
-        if not isinstance(last, Thinking) or last.call != call:
-            self._append(last := Thinking(call))
-        last.parts.append(text)
-        last.ended = False
-        return len(self.segments) - 1
-
     def _output(self, event: values.CodeOutput) -> int | None:
         if event.number <= self._outputs.get(event.id, 0):
             return None
@@ -330,7 +327,6 @@ class Segments:
         return len(self.segments) - 1
 
     def _thought(self) -> None:
-        """A thought is over as soon as anything else happens."""
         if isinstance(last := self._last, Thinking):
             last.ended = True
 
@@ -395,13 +391,11 @@ def turn_segments(turn: values.Turn) -> Segments:
 
 
 def _whole(parts: list[str]) -> str:
-    """Return the pieces joined, and keep them so."""
     parts[:] = ["".join(parts)]
     return parts[0]
 
 
 def _tail(parts: Sequence[str]) -> str:
-    """Return the end of what the pieces say together, without joining them all."""
     out: list[str] = []
     room = _TAIL
     for part in reversed(parts):

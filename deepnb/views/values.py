@@ -7,20 +7,16 @@ from html import unescape
 
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.files import FileDiff
-from deepnb.values.turn import ThreadInfo, Turn
-from deepnb.values.xray import Stack
+from deepnb.values.turn import Turn
 from deepnb.views import html as h
-from deepnb.views.agent import added, stack_title, stack_view
-from deepnb.views.approval import CallCard, approval_view, why
+from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
 from deepnb.views.text import page, short
-from deepnb.views.threads import threads_table, threads_view
 from deepnb.views.tool import call_line
 from deepnb.views.turn import ShortTurnView, TurnView
 from deepnb.views.view import Picture, View, table_view
 
 ROWS = 8
-"""Rows that a table in short has."""
 LIMIT = 1_900
 """Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
@@ -29,23 +25,6 @@ def turn_value(turn: Turn) -> View:
     """Return a turn as its cell showed it, below its prompt."""
     shorter = (lambda: ShortTurnView(turn, 700), lambda: ShortTurnView(turn, 160))
     return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
-
-
-def threads_value(threads: Sequence[ThreadInfo]) -> View:
-    """Return the threads as a tree; of many the last ones, and the current one."""
-    last = [t for t in threads[:-ROWS] if t.current] + list(threads[-ROWS:])
-    shorter = (lambda: threads_table(threads), lambda: threads_table(last))
-    return brief(threads_view(threads), shorter, "all threads: %agent threads")
-
-
-def stack_value(stack: Stack) -> View:
-    """Return the layers of an agent, or their names alone."""
-
-    def names() -> Picture:
-        lines = [(f"{i}", layer.name, layer.origin, added(stack, layer)) for i, layer in enumerate(stack.layers, 1)]
-        return table_view(("", "layer", "from", "adds"), lines, " · ".join(stack_title(stack)), (0, 3))
-
-    return brief(stack_view(stack), [names], "what each layer does: %agent graph")
 
 
 def diffs_value(diffs: Sequence[FileDiff]) -> View:
@@ -69,13 +48,8 @@ def diffs_value(diffs: Sequence[FileDiff]) -> View:
 def calls_value(calls: Sequence[PendingCall]) -> View:
     """Return calls that need approval, with what to type."""
     cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
-
-    def lines() -> Picture:
-        shown = [(f"{n}", call_line(c.name, c.args, 70), why(c)) for n, c in enumerate(calls[:ROWS], 1)]
-        return table_view(("", "call", "reason"), shown, approval_view(cards).title, (0,))
-
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
-    return brief(whole, [lines], "all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
+    return brief(whole, rest="all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
 
 
 def decision_value(decision: Decision) -> View:

@@ -29,15 +29,6 @@ class View(Protocol):
 
 
 @runtime_checkable
-class HasParts(Protocol):
-    """A view that can also be shown in parts, of which those that stay the same need not be sent again."""
-
-    @property
-    def parts(self) -> Sequence[str]:
-        """The HTML of each part, from top to bottom."""
-
-
-@runtime_checkable
 class HasBundle(Protocol):
     """A view that a notebook shows as an output of its own."""
 
@@ -121,21 +112,17 @@ def table_text(
 ) -> str:
     """Return aligned columns, the widest shortened with … until a line fits `columns`."""
     cells = [[" ".join(clean(cell).split()) for cell in row] for row in [head, *rows]]
-    widths = _fit([max(map(width, column)) for column in zip(*cells, strict=True)], columns)
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    room = columns - _GAP * (len(widths) - 1)
+    while sum(widths) > room and max(widths) > _LEAST:
+        at = widths.index(max(widths))
+        widths[at] = max(_LEAST, widths[at] - max(1, min(sum(widths) - room, widths[at] // 8)))
     lines = []
     for row in cells:
         made = (pad(short(cell, w), w, i in right) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
         lines.append((" " * _GAP).join(made))
     rule = (" " * _GAP).join("─" * w for w in widths)
     return "\n".join(line.rstrip() for line in [lines[0], rule, *lines[1:]])
-
-
-def _fit(widths: list[int], columns: int) -> list[int]:
-    room = columns - _GAP * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > _LEAST:
-        at = widths.index(max(widths))
-        widths[at] = max(_LEAST, widths[at] - max(1, min(sum(widths) - room, widths[at] // 8)))
-    return widths
 
 
 def table_html(

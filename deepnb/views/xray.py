@@ -97,7 +97,6 @@ class XrayView:
 
     @property
     def _rows(self) -> list[tuple[str, str, str]]:
-        """(part, how many pieces, tokens) of each part."""
         budget = self.xray.call.budget
         return [
             (part, counted(len(pieces), "piece"), figure(budget, _sum(pieces)))
@@ -106,7 +105,6 @@ class XrayView:
 
     @property
     def _changed(self) -> list[str]:
-        """What came, went or changed, a line each; an outline lists the first of them."""
         lines = [f"{_sign(change)} {self._named(change.piece)}" for change in self.xray.changes]
         if self.brief and len(lines) > _CHANGES + 1:
             lines[_CHANGES:] = [f"and {len(lines) - _CHANGES:,} more"]

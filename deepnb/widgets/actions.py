@@ -82,8 +82,6 @@ def _value_widget() -> Any:
     from ipywidgets import Widget
 
     class Value(Widget):  # type: ignore[misc, unused-ignore]
-        """A value and nothing that can be seen."""
-
         value = traitlets.Any().tag(sync=True)
 
     return Value

@@ -48,12 +48,6 @@ class ApprovalButtons:
         for row in gone:
             close(row)
 
-    def wait(self, waiting: bool = True) -> None:
-        for row in self._rows.values():
-            for part in _parts(row):
-                if hasattr(part, "disabled"):
-                    part.disabled = waiting
-
     def say(self, problem: str) -> None:
         """One line below the buttons; empty for none."""
         self._said.value = notice_view(problem, "error").html() if problem else ""
@@ -63,7 +57,6 @@ class ApprovalButtons:
         close(self.widget)
 
     def _question(self, number: int, call: PendingCall) -> list[Any]:
-        """Return a text for an answer in JSON, and the button that sends it."""
         w = self._w
         about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
         look = w.Layout(width="99%")
@@ -144,7 +137,6 @@ class ApprovalButtons:
 class Waiting:
     calls: Sequence[PendingCall]
     numbers: Sequence[int]
-    """Of each call, as it is shown."""
     view: View
     offer: Sequence[str] = ()
     """Tools that skills in use ask to have allowed in the thread."""
@@ -160,7 +152,6 @@ class ApprovalsPanel:
         decide: Callable[[Decision], str],
         empty: View,
     ) -> None:
-        """`decide` gives what is to be said of it, empty where it can be seen."""
         import ipywidgets as w
 
         self._w, self._policy, self._waiting, self._decide, self._empty = w, policy, waiting, decide, empty
@@ -202,7 +193,3 @@ def arguments(text: str, do: str = 'write an object such as {"file_path": "/a.md
 def _lines(text: str) -> str:
     """Return a text as a page gives it back: its lines end in line feeds."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _parts(widget: Any) -> list[Any]:
-    return [widget, *(part for child in getattr(widget, "children", ()) for part in _parts(child))]

@@ -72,15 +72,7 @@ class Flow:
     def last(self) -> list[View]:
         return self._runs[-1] if self._runs else []
 
-    @property
-    def changed(self) -> bool:
-        return bool(self._dirty)
-
-    @property
-    def light(self) -> bool:
-        return bool(self._runs) and self._is_light(self._runs[-1])
-
-    def _is_light(self, run: Sequence[View]) -> bool:
+    def is_light(self, run: Sequence[View]) -> bool:
         return sum(map(_weight, run)) <= _LIGHT * self._unit
 
     def begin(self, thing: View) -> None:
@@ -111,7 +103,7 @@ class Flow:
     def join_above(self, thing: View) -> bool:
         """Put `thing` at the end of the run above the last one, if that is short and can hold it; return whether it is."""
         above = self._runs[-2] if len(self._runs) > 1 else []
-        if not above or isinstance(above[-1], Piece | HasBundle) or not self._is_light(above):
+        if not above or isinstance(above[-1], Piece | HasBundle) or not self.is_light(above):
             return False
         above.append(thing)
         self._weights[-2] += _weight(thing)

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
-from deepnb.views.view import HasParts, Stack, View, notice_view
+from deepnb.views.view import Stack, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
@@ -63,21 +63,28 @@ class TurnPanel:
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what is new; a panel that stood at the newest turn follows it."""
+        """Show what is new; a panel that stood at the newest turn follows it. Parts that stay the same are not sent again."""
+        import ipywidgets as w
+
         following = self._turn.value == self._turn.max
         self._turn.max = self._last()
         if following:
             self._turn.value = self._turn.max
         self._turn.disabled = self._turn.max == 0
         self._show_turn()
-        _fill_parts(self._picture, _drawn(self._now))
+        view = _drawn(self._now)
+        parts: Sequence[str] = getattr(view, "parts", None) or (view.html(),)
+        pages = self._picture.children[: len(parts)]
+        for page, part in zip(pages, parts, strict=False):
+            _set(page, part)
+        if len(self._picture.children) != len(parts):
+            fill(self._picture, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
     def _step(self, by: int) -> None:
         if changed := self._beyond(by):
             self._turn.value = changed[-1 if by < 0 else 0]
 
     def _beyond(self, by: int) -> list[int]:
-        """Return the turns with a change on one side of the one that is shown."""
         return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
 
     def _show_turn(self) -> None:
@@ -114,8 +121,6 @@ class Live:
 
 
 class _Shown:
-    """One panel and its twin, following a session until it ends."""
-
     def __init__(
         self, cell: str | None, text: str, panel: Refreshable | None, twin: Source, below: Output, subscribe: Subscribe
     ) -> None:
@@ -154,18 +159,6 @@ def _drawn(source: Source) -> View:
         return source()
     except Exception as error:
         return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
-
-
-def _fill_parts(column: Any, view: View) -> None:
-    """Show a view in a column of pages, one for each of its parts: those that stay the same are not sent again."""
-    import ipywidgets as w
-
-    parts = view.parts if isinstance(view, HasParts) else (view.html(),)
-    pages = column.children[: len(parts)]
-    for page, part in zip(pages, parts, strict=False):
-        _set(page, part)
-    if len(column.children) != len(parts):
-        fill(column, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
 
 def _set(page: Any, html: str) -> None:

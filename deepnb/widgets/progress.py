@@ -33,15 +33,6 @@ class Progress:
         if kind is not None:
             self.stop(self._failed)
 
-    def say(self, line: str) -> None:
-        with self._lock:
-            if line != self._line and self._output is not None and not self._ended:
-                if self._screen.notebook:
-                    self._output.update(notice_view(line))
-                else:
-                    self._output = self._screen.show(notice_view(line))
-            self._line = line
-
     def end(self, view: View) -> None:
         """It is over: show what came of it, in the place of the line where outputs can change."""
         if not self._ended_with(view):
@@ -52,7 +43,6 @@ class Progress:
         self._ended_with(notice_view(line))
 
     def _ended_with(self, view: View) -> bool:
-        """Say nothing more; whether the view stands in the place of the line now."""
         with self._lock:
             self._ended = True
             self._timer.cancel()

@@ -231,33 +231,26 @@ NOTHING = Nothing()
 
 
 class _Filled:
-    """An output with the views in it."""
-
     def __init__(self, output: Output) -> None:
         self.output = output
         self._parts: list[_Part] = []
 
     def add(self, view: View) -> Output:
-        """Return one more view, below the others."""
         self._parts.append(_Part(self, view))
         self.send()
         return self._parts[-1]
 
     def take(self, other: _Filled) -> None:
-        """The views of another output, below the others."""
         for part in other._parts:
             part.place = self
         self._parts += other._parts
 
     def send(self) -> None:
-        """Show them as they are now."""
         views = [part.view for part in self._parts]
         self.output.update(views[0] if len(views) == 1 else Stack(*views, gap="\n"))
 
 
 class _Part:
-    """A view among those in one output."""
-
     def __init__(self, place: _Filled, view: View) -> None:
         self.place, self.view = place, view
 
@@ -295,8 +288,6 @@ class AppScreen:
 
 
 class _Box:
-    """An output."""
-
     def __init__(self, widget: Any, text: str) -> None:
         import ipywidgets as w
         from IPython.display import publish_display_data

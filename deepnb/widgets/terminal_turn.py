@@ -9,22 +9,20 @@ from typing import TextIO
 
 from deepnb.values.events import WAITS, Activity
 from deepnb.values.image import PICTURES
-from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta, ToolStarted
+from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta
 from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView
-from deepnb.views.text import clean, indent, short
-from deepnb.views.tool import is_task, task_end, task_head
-from deepnb.views.turn_segments import Answer, Printed, Rich, Segment, Segments, Thinking, ToolSegment
+from deepnb.views.text import clean, short
+from deepnb.views.turn_segments import Answer, Printed, Rich, Segment, Segments, Thinking
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import Screen
 
 _CLEAR = "\r\x1b[K"
-_EDGE = "  │ "
 
 
 class TerminalTurn:
-    """Text printed as it comes; a tool call is printed when it has ended, a subagent's one by one."""
+    """Text printed as it comes; a tool call, or a task of a subagent, is printed when it has ended."""
 
     def __init__(
         self,
@@ -38,7 +36,6 @@ class TerminalTurn:
         self._screen = screen
         self._out = out or sys.stdout
         self._segments = Segments()
-        self._tasks = TaskLines()
         self._images = ImageNames()
         self._printed: Segment | None = None
         """What was printed of last."""
@@ -86,12 +83,7 @@ class TerminalTurn:
     def _take(self, segment: Segment, event: Event) -> None:
         if segment is not self._printed and (held := self._images.end()):
             self._print(held)
-        if (lines := self._tasks.take(segment, event)) is not None:
-            for line in lines:
-                self._print_line(line)
-            if not lines:
-                return
-        elif isinstance(segment, Thinking):
+        if isinstance(segment, Thinking):
             if segment is not self._printed:
                 self._print_line(segment.text())
         elif isinstance(segment, Printed):
@@ -142,44 +134,3 @@ class TerminalTurn:
         self._out.write(text)
         self._out.flush()
         self._column = 0 if text.endswith("\n") else 1
-
-
-class TaskLines:
-    """What to print of tasks: the first to run line by line, those beside it whole when it has ended."""
-
-    def __init__(self) -> None:
-        self._open: ToolSegment | None = None
-        self._shown = 0
-        self._later: list[ToolSegment] = []
-
-    def take(self, segment: Segment, event: Event) -> list[str] | None:
-        """Return the texts to print now that an event has changed a segment; None where it is no task's."""
-        if not isinstance(segment, ToolSegment) or not is_task(segment):
-            return None
-        if self._open is None and segment.status == "running" and isinstance(event, ToolStarted) and not event.path:
-            self._open, self._shown = segment, 0
-            return [task_head(segment)]
-        if segment is not self._open:
-            if segment.status == "running":
-                return []
-            if self._open is None:
-                return [segment.text()]
-            self._later.append(segment)
-            return []
-        if segment.status == "running":
-            return self._finished(segment)
-        rest = [indent(child.text(), _EDGE) for child in segment.children[self._shown :]]
-        late, self._later, self._open = [one.text() for one in self._later], [], None
-        return [*rest, task_end(segment, segment.calls, segment.usage, segment.said_last), *late]
-
-    def _finished(self, task: ToolSegment) -> list[str]:
-        """Return what is finished inside and not printed yet: an answer or a thought is where something follows it."""
-        out = []
-        for i in range(self._shown, len(task.children)):
-            child = task.children[i]
-            growing = isinstance(child, Answer | Thinking) and i == len(task.children) - 1
-            if growing or getattr(child, "status", "ok") == "running":
-                break
-            out.append(indent(child.text(), _EDGE))
-            self._shown = i + 1
-        return out

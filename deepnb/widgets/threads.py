@@ -135,7 +135,6 @@ class HistoryPanel:
         bring: Callable[[int, Sequence[int]], object],
         drop: Callable[[], object],
     ) -> None:
-        """`view` gives the history with something looked for, `bring` takes (section, messages) of it."""
         import ipywidgets as w
 
         self._w, self._view, self._bring = w, view, bring
@@ -167,7 +166,6 @@ class HistoryPanel:
         self._choosable()
 
     def _fill(self, shown: Sequence[SectionMatch], *, empty: bool) -> None:
-        """List the newest sections; rows that were there stay, so that what is sent is what is new."""
         old, self._rows = self._rows, {}
         room = rooms([len(one.items) for one in shown])
         made = [self._line("empty", EMPTY, old)] if empty else []

@@ -175,7 +175,10 @@ class NotebookTurn:
                 self._waiting = None
             free = self._screen.free if isinstance(self._screen, Reserved) and not self._asked else 0
             self._flow.end(max(free - len(below), 0))
-            room = self._halved() if self._asked else self._screen
+            room = self._screen
+            if self._asked and not isinstance(room, Reserved):
+                freed = self._flow.shrink(max(self._most // 2, 1))
+                room = Reserved(room, free=freed) if freed else room
             self._flush()
             for view in below:
                 room.show(view)
@@ -183,15 +186,7 @@ class NotebookTurn:
                 self._line.close()
             return room
 
-    def _halved(self) -> Screen:
-        """Free the outputs beyond half of all there may be; gives the screen that begins with these."""
-        if isinstance(self._screen, Reserved):
-            return self._screen
-        freed = self._flow.shrink(max(self._most // 2, 1))
-        return Reserved(self._screen, free=freed) if freed else self._screen
-
     def _flush(self) -> None:
-        """Show every output that has changed; called with the lock held."""
         self._credit = max(self._credit - self._flow.send(), 0)
         self._flushed, self._cost = self._clock(), 0
 
@@ -222,7 +217,6 @@ class NotebookTurn:
             self._flow.begin(growing.end)
 
     def _place(self, thing: View) -> None:
-        """Show a new thing: in the place of the line that waits for it, with other cards, or in a run of its own."""
         self._flow.close_block()
         if isinstance(self._waiting, StopLine) and not isinstance(thing, Piece | HasBundle):
             # Its button stays where the pointer is while one tool follows another.
@@ -233,7 +227,7 @@ class NotebookTurn:
             self._flow.replace(self._waiting, thing)
             self._waiting = None
         elif self._flow.last and not any(isinstance(one, Piece | HasBundle) for one in (thing, self._flow.last[-1])):
-            self._flow.join(thing) if self._flow.light else self._flow.begin(thing)
+            self._flow.join(thing) if self._flow.is_light(self._flow.last) else self._flow.begin(thing)
         else:
             self._flow.begin(thing)
 
@@ -249,15 +243,16 @@ class NotebookTurn:
         return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
 
     def _beat(self, silent: bool) -> float:
-        """Say how long it has taken, where nothing came for a while or that is shown already."""
         if silent or self._waiting is not None:
             self._say()
         return pause(self._clock() - self._began, self._patience)
 
     def _say(self) -> None:
-        """Say what is waited for."""
         self._flush()
-        line = self._stop_line()
+        line = None
+        if self._stop is not None:
+            self._line = self._line or StopLine(self._stop)
+            line = self._line if has_page_thread() else None  # once a click on its button would be heard
         hint = "" if line is not None else self._hint
         self._said = self._activity.line
         waiting: RunningView | StopLine
@@ -271,13 +266,6 @@ class NotebookTurn:
             self._flow.replace(self._waiting, waiting)
         self._waiting = waiting
         self._flush()
-
-    def _stop_line(self) -> StopLine | None:
-        """Return the line with a button, once a click on it would be heard."""
-        if self._stop is None:
-            return None
-        self._line = self._line or StopLine(self._stop)
-        return self._line if has_page_thread() else None
 
 
 class QuietTurn:

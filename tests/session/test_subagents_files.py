@@ -228,12 +228,11 @@ def notes(*lines: str) -> tuple[str, ...]:
 @every_row(
     ("skills", "says"),
     [
-        ("nosuch", "no skill 'nosuch': remove it, or use one of plot"),
-        ("plto", "no skill 'plto': write plot"),
-        ("report", "the skill 'report' is disabled: %skills enable report"),
-        ("torn", "the skill 'torn' can't be used: %skills show torn shows why"),
-        ("/nowhere/", "no skill below '/nowhere/': give a directory of skills, or use one of plot"),
-        ("three", "no skill 'three': remove it, or use one of plot"),
+        ("nosuch", "no skill 'nosuch' that can be used: remove it, or use one of plot"),
+        ("report", "no skill 'report' that can be used: remove it, or use one of plot"),
+        ("torn", "no skill 'torn' that can be used: remove it, or use one of plot"),
+        ("/nowhere/", "no skill below '/nowhere/': remove it, or use one of plot"),
+        ("three", "no skill 'three' that can be used: remove it, or use one of plot"),
         *((there, "") for there in ("plot", "ｐｌｏｔ", "/skills/", "three, /more/", "/more")),
     ],
 )
@@ -244,7 +243,9 @@ def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
 def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
     s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
     (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
-    assert one.notes == ("no skill 'nosuch': remove it, or create one: %skills new NAME (in subagents=[...])",)
+    assert one.notes == (
+        "no skill 'nosuch' that can be used: remove it, or create one: %skills new NAME (in subagents=[...])",
+    )
 
 
 def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():

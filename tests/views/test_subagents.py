@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import itertools
 from html.parser import HTMLParser
 from typing import Any
 
@@ -18,8 +16,6 @@ from deepnb.views.budget import budget_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Segments, turn_segments
-from deepnb.widgets.screen import Terminal
-from deepnb.widgets.terminal_turn import TerminalTurn
 from tests.support.scripted import Paid, Scripted, call
 
 CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
@@ -194,37 +190,3 @@ def test_one_of_them():
     view = subagent_view(row(), "Be strict.")
     assert view.text().startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
     assert "(no system prompt)" in subagent_view(row(), " ").text()
-
-
-# -- in a terminal
-
-
-def lines(*events) -> str:
-    out = io.StringIO()
-    turn = TerminalTurn(Terminal(), out)
-    for event in events:
-        turn.add(event)
-    turn.finish()
-    return out.getvalue()
-
-
-def test_in_a_terminal_each_line_comes_when_it_is_finished():
-    told = [lines(*WHOLE[:n]) for n in range(1, len(WHOLE) + 1)]
-    assert told[0] == '→ subagent critic: "look at the text"\n\n'
-    assert told[3].rstrip("\n").endswith("""  │ → ls(path="/")  ok 0.01 s\n  │   ['/x.md']""")
-    assert told[6] == told[3], "the deeper one still runs"
-    assert '  │ → subagent other: "deeper"  ok 1.00 s · 1 call' in told[7]
-    assert "all is well" not in told[9]
-    assert told[-1].rstrip("\n").endswith("  │ all is well\n  ok 2.00 s · 3 calls · 30 in / 6 out")
-    assert all(b.startswith(a.rstrip("\n")) for a, b in itertools.pairwise(told))
-
-
-def test_in_a_terminal_those_beside_it_come_whole_after_it():
-    both = (
-        started("a", "one", "x"), started("b", "two", "y"), TextDelta("from two", 1, ("b",)),
-        ToolEnded("b", "task", "from two", "ok", 1.0), TextDelta("from one", 2, ("a",)),
-        ToolEnded("a", "task", "from one", "ok", 2.0), TextDelta("end", 3),
-    )  # fmt: skip
-    assert lines(*both).strip() == (
-        '→ subagent one: "x"\n  │ from one\n  ok 2.00 s\n→ subagent two: "y"  ok 1.00 s\n  │ from two\n\nend'
-    )

@@ -166,7 +166,6 @@ def test_what_is_listed_is_bounded_and_is_the_newest(messages):
 def test_what_is_quick_says_nothing_but_what_came_of_it():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=60)
-    progress.say("still doing it ...")
     progress.end(notice_view("done", "ok"))
     assert cell.outputs == [[cell.outputs[0][0]]] and cell.last == ["done"]
 
@@ -175,8 +174,6 @@ def test_what_takes_long_is_said_and_replaced_by_what_came_of_it():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=0)
     until(cell, "doing it")
-    progress.say("nearly done ...")
-    assert cell.last == ["note: nearly done ..."]
     progress.end(notice_view("done", "ok"))
     assert cell.last == ["done"]
 
@@ -193,6 +190,5 @@ def test_a_terminal_prints_each_line_and_the_end():
     out = io.StringIO()
     progress = Progress(Terminal(lambda line: out.write(f"{line}\n")), "doing it ...", after=0)
     until(out, "doing it")
-    progress.say("nearly ...")
     progress.end(notice_view("done", "ok"))
-    assert out.getvalue() == "note: doing it ...\nnote: nearly ...\ndone\n"
+    assert out.getvalue() == "note: doing it ...\ndone\n"
