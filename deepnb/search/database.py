@@ -15,8 +15,6 @@ from deepnb.values.errors import BusyError, RefusedError
 
 SECONDS = 60
 """How long a writer waits for another one."""
-READER_MS = 500
-"""How long the cutting of the log waits for readers."""
 _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
@@ -44,7 +42,7 @@ class Database:
     def share(self) -> None:
         """Let readers read while one writes (WAL, where the file system has it); only for a file of our own.
 
-        What is deleted is overwritten. Two processes that do so at once may have to try again.
+        Two processes that do so at once may have to try again.
         """
         end = time.monotonic() + SECONDS
         while True:
@@ -52,7 +50,6 @@ class Database:
                 with self._user_errors(busy=False):
                     self._db.execute("PRAGMA journal_mode = WAL").fetchall()
                     self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
-                    self._db.execute("PRAGMA secure_delete = ON").fetchall()
                 return
             except sqlite3.Error as error:
                 if _code(error) not in _BUSY or time.monotonic() > end:
@@ -71,29 +68,6 @@ class Database:
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._user_errors():
             self._db.executemany(sql, rows)
-
-    def empty_log(self) -> bool:
-        """Take all that was written over into the file itself and cut its log (-wal) to nothing; whether that was done.
-
-        A reader in another process can be in the way: it is waited for, but not for long.
-        """
-        with self._impatient():
-            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def vacuum(self) -> bool:
-        """Write the file anew, without what was deleted in it; whether that was done, since others may be using it."""
-        with self._impatient(), suppress(BusyError, sqlite3.Error):
-            self.rows("VACUUM")
-            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
-        return False
-
-    @contextmanager
-    def _impatient(self) -> Iterator[None]:
-        self.rows(f"PRAGMA busy_timeout = {READER_MS}")
-        try:
-            yield
-        finally:
-            self.rows(f"PRAGMA busy_timeout = {SECONDS * 1000}")
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:

@@ -30,12 +30,10 @@ from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
 from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
-from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, purge, vacuum, write_file
-from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, write_file
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
-_LONG_LOG = 4_194_304
-"""Bytes; from 1,000 pages on SQLite writes what is in the log over into the file (sqlite.org/wal.html)."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +88,15 @@ class Index:
         self._thread: threading.Thread | None = None
         """The one that embeds."""
         self._place: tuple[int, int] | None = None
-        self._log_has_erased = False
         self._hashes: dict[str, tuple[str, bytes]] = {}
         """Path -> text as it was last given, and its hash."""
         with self._open():
             pass
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again (an index in memory is then empty).
-
-        A file that texts were taken out of is written anew, so that nothing of them is left in its free space.
-        """
+        """Let the file go; the next call opens it again (an index in memory is then empty)."""
         with self._lock:
             if self._db is not None:
-                with suppress(Damaged, BusyError):
-                    vacuum(self._db)
                 self._db.close()
             self._db = self._reader = self._thread = None
             self._hashes.clear()
@@ -121,11 +113,6 @@ class Index:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
         return self._mended(partial(self._update, _checked(files)))
 
-    def sync(self, files: Mapping[str, str]) -> Updated:
-        """Make these all the files there are: an update that takes out every other one."""
-        given = _checked(files)
-        return self.update({**{path: None for path in self.files() if path not in given}, **given})
-
     def files(self) -> list[str]:
         """The paths in the index, in order."""
         rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
@@ -135,10 +122,6 @@ class Index:
         """Return what is equal only as long as nobody has written to the index, nor put another file in its place."""
         found = self._mended(partial(self._rows, "SELECT value FROM meta WHERE name = 'generation'"))
         return found, self._place
-
-    def embed(self) -> int:
-        """Embed what has no vector by this embedder yet; gives how many texts. `update` does it, too."""
-        return self._mended(self._embed)
 
     def progress(self) -> tuple[int, int]:
         """Return how many texts have no vector by this embedder yet, and how many there are."""
@@ -158,30 +141,21 @@ class Index:
                 if files[path] is None:
                     self._hashes.pop(path, None)
             for batch in batches(files, known, self._hash):
-                erased, changes = False, Changes()
+                changes = Changes()
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            gone = erase_file(db, path, changes)
-                            removed += gone
+                            removed += erase_file(db, path, changes)
                         else:
-                            gone = write_file(db, file, changes)
+                            write_file(db, file, changes)
                             changed += 1
                             chunks += len(file.cut.chunks)
                             if not file.cut.whole:
                                 end = file.cut.chunks[-1].end
                                 self.notices.append(f"{path} is too long: it is indexed up to line {end}")
-                        erased = erased or gone
                     changes.write(db)
-                    if erased:
-                        purge(db)
                     bump(db)
-                self._log_has_erased = self._log_has_erased or erased
-            # SQLite would use the room of what was erased, or of a long log, again, and not free it. Where a reader is in
-            # the way, the next update tries again.
-            if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
-                self._log_has_erased = not db.empty_log()
-        self._embed(self.wait)
+        self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
     def _hash(self, path: str, text: str) -> bytes:
@@ -191,13 +165,12 @@ class Index:
             known = self._hashes[path] = text, content_hash(plain(text))
         return known[1]
 
-    def _embed(self, seconds: float | None = None) -> int:
-        """Embed what has no vector; a thread goes on with what is left after so many seconds."""
+    def _embed(self) -> None:
+        """Embed what has no vector; a thread goes on with what is left after `wait` seconds."""
         embedder = self.embedder
         self._thread = None
-        end, done = time.monotonic() + (inf if seconds is None else seconds), 0
-        while embedder is not None and (some := self._embed_some(embedder)):
-            done += some
+        end = time.monotonic() + (inf if self.wait is None else self.wait)
+        while embedder is not None and self._embed_some(embedder):
             if time.monotonic() > end:
                 left, _ = self.progress()
                 if left:
@@ -207,23 +180,22 @@ class Index:
                     )
                     self._thread.start()
                 break
-        return done
 
     def _go_on(self, embedder: scoring.Embedder) -> None:
-        with suppress(Damaged, BusyError, DeepnbError):  # whoever searches next is told
+        with suppress(Damaged, DeepnbError):  # whoever searches next is told
             while self._embed_some(embedder, threading.current_thread()):
                 pass
 
-    def _embed_some(self, embedder: scoring.Embedder, thread: threading.Thread | None = None) -> int:
-        """Embed some texts and give how many; none where all are, and where the thread that does so is to end."""
+    def _embed_some(self, embedder: scoring.Embedder, thread: threading.Thread | None = None) -> bool:
+        """Embed some texts; return False where all are, and where the thread that does so is to end."""
         model = scoring.model_name(embedder)
         with self._lock:
             if thread is not self._thread:
-                return 0
+                return False
             with self._open() as db:
                 todo = scoring.missing(db, model, scoring.BATCH)
         if not todo:
-            return 0
+            return False
         began = time.monotonic()
         try:
             found = scoring.unit_vectors(embedder.embed_documents([text for _, text in todo]))
@@ -231,14 +203,14 @@ class Index:
                 raise ValueError(f"{len(found)} vectors for {len(todo)} texts")
         except Exception as error:
             self.notices.append(f"{self.progress()[0]} chunks have no vector: {_line(error)}")
-            return 0
+            return False
         with self._lock:
             if thread is not self._thread:
-                return 0
+                return False
             with self._open() as db, db.transaction(write=True):
                 scoring.store(db, model, [hash_ for hash_, _ in todo], found)
             self.seconds += time.monotonic() - began
-        return len(todo)
+        return True
 
     # -- searching
 
@@ -377,12 +349,9 @@ class Index:
             self.notices.append(f"the search index was made from {len(files)} files")
 
     def _connect(self) -> None:
-        left = _log_bytes(self.path) > 0
         db = Database(self.path)
         try:
-            older = bring_up_to_date(db)
-            if older:
-                vacuum(db, always=True)
+            bring_up_to_date(db)
         except BaseException as error:
             db.close()
             if "no such module: fts5" in str(error):
@@ -390,7 +359,6 @@ class Index:
                 raise NotInstalledError(what, "use a Python from python.org or conda") from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
-        self._log_has_erased = left or older
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""
@@ -442,14 +410,6 @@ def _place(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _log_bytes(path: str) -> int:
-    """Return how long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
-    try:
-        return os.stat(f"{path}-wal").st_size
-    except OSError:
-        return 0
 
 
 def _line(error: Exception) -> str:

@@ -165,15 +165,9 @@ class Reader:
         self.paths = {number: path for number, path, *_ in rows}
         self.documents = frozenset(number for number, _, document, _ in rows if document)
         self._documents = np.array(sorted(self.documents), np.int64)
-        touched = {number for number, *_, changed in rows if changed > self._generation}
-        self._touch(generation, frozenset(touched | (before.keys() - self.paths.keys())))
-        self._vectors.clear()
-        self._samples.clear()
-        self._generation = generation
-
-    def _touch(self, generation: int, files: frozenset[int]) -> None:
-        """Forget what is known of files that have changed or gone."""
-        self._postings.touch(generation, files)
+        files = {number for number, *_, changed in rows if changed > self._generation}
+        files |= before.keys() - self.paths.keys()
+        self._postings.touch(files)
         self._headings = {chunk: heading for chunk, heading in self._headings.items() if chunk >> 18 not in files}
         if len(files) > FEW:
             self._chunks = None
@@ -181,6 +175,9 @@ class Reader:
             for file in files:
                 chunks = chunks.instead(file, self._read_chunks(*chunk_range(file)))
             self._chunks = chunks
+        self._vectors.clear()
+        self._samples.clear()
+        self._generation = generation
 
     # -- legs
 
@@ -396,50 +393,36 @@ FEW = 20
 
 
 class KeptPostings:
-    """The units and headings with a word, as they are at the generation of the index that was last told."""
+    """The units and headings with a word, kept until files change; of a few files alone they are then read again."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        self._generation = -1
-        self._touched: list[tuple[int, frozenset[int]]] = []
-        """The files that each generation changed, oldest first."""
-        self._kept: dict[tuple[str, ...], tuple[int, Postings]] = {}
-        """With the generation each was read at."""
+        self._kept: dict[tuple[str, ...], tuple[Postings, frozenset[int]]] = {}
+        """With the files that have changed or gone since they were read."""
         self._size = 0
 
-    def touch(self, generation: int, files: frozenset[int]) -> None:
-        """Say that the index is at this generation, and which files have changed or gone since the last."""
-        self._generation = generation
-        if files:
-            self._touched.append((generation, files))
-        if sum(len(some) for _, some in self._touched) > FEW:
-            self._forget()
+    def touch(self, files: set[int]) -> None:
+        """Say which files have changed or gone since the last time."""
+        kept = {words: (postings, stale | files) for words, (postings, stale) in self._kept.items()}
+        self._kept = {words: one for words, one in kept.items() if len(one[1]) <= FEW}
+        self._size = sum(len(postings.keys) + 50 for postings, _ in self._kept.values())
 
     def of(self, *words: str) -> Postings:
         """Return units and headings with one of the words."""
+        old, stale = self._kept.get(words, (None, frozenset[int]()))
+        if old is not None and not stale:
+            return old
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
-        if words in self._kept:
-            generation, postings = self._kept[words]
-            files = sorted(set().union(*(some for at, some in self._touched if at > generation)))
-            if not files:
-                return postings
-            self._size -= len(postings.keys) + 50
-            postings = self._read_again(asked, postings, files)
-        else:
-            postings = Postings(self._read(asked, ""))
+        postings = Postings(self._read(asked, "")) if old is None else self._read_again(asked, old, sorted(stale))
         self._size += len(postings.keys) + 50
         if self._size > MOST:
-            self._forget()
-        self._kept[words] = self._generation, postings
+            self._kept.clear()
+            self._size = 0
+        self._kept[words] = postings, frozenset()
         return postings
 
-    def _forget(self) -> None:
-        self._kept.clear()
-        self._touched.clear()
-        self._size = 0
-
     def _read_again(self, asked: str, old: Postings, files: list[int]) -> Postings:
-        """Postings whose keys of these files are what is there now."""
+        """Return postings whose keys of these files are what is there now."""
         numbers = np.array(files, np.int64)
         parts = [old.units[~among(old.units >> 43, numbers)], old.heads[~among(old.heads >> 18, numbers)] + HEAD]
         for file in files:

@@ -164,23 +164,19 @@ class Changes:
         _count_words(db, self.counts)
 
 
-def write_file(db: Database, file: Prepared, changes: Changes) -> bool:
-    """Put a file into the index, in a transaction of the caller's; return whether anything of what was there has gone.
-
-    `changes` must be written in it, too, and whatever is erased is to be followed by `purge`.
-    """
+def write_file(db: Database, file: Prepared, changes: Changes) -> None:
+    """Put a file into the index, in a transaction of the caller's, in which `changes` must be written, too."""
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
-    old = None if number is None else _erase(db, number, file.path)
-    number = changes.number(db) if number is None else number
+    if number is None:
+        number = changes.number(db)
+    else:
+        changes.counts.subtract(_erase(db, number, file.path).words)
     changes.files[number] = file.keys(number), file
     changes.counts.update(file.words)
-    if old:
-        changes.counts.subtract(old.words)
-    return old is not None and not set(old.bodies) <= set(file.bodies)
 
 
 def erase_file(db: Database, path: str, changes: Changes) -> bool:
-    """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
+    """Take a file out of the index, in a transaction of the caller's; whether it was in there."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
@@ -189,11 +185,8 @@ def erase_file(db: Database, path: str, changes: Changes) -> bool:
     return True
 
 
-def bring_up_to_date(db: Database) -> bool:
-    """Make the tables of an empty file, or those of an older version again from their texts; return whether they were older.
-
-    One process does it, the others wait.
-    """
+def bring_up_to_date(db: Database) -> None:
+    """Make the tables of an empty file, or those of an older version again from their texts; other processes wait."""
     with db.transaction():  # one state of the file: another process may be making the tables just now
         version_of(db)
     db.share()
@@ -211,7 +204,6 @@ def bring_up_to_date(db: Database) -> bool:
                 write_file(db, prepared(path, text, content_hash(text), read), changes)
             changes.write(db)
             bump(db)
-    return 0 < version < VERSION
 
 
 def _count_words(db: Database, counts: Counter[str]) -> None:
@@ -226,28 +218,6 @@ def _count_words(db: Database, counts: Counter[str]) -> None:
     )
     db.many("UPDATE vocabulary SET files = files - ? WHERE word = ?", less)
     db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
-
-
-def purge(db: Database) -> None:
-    """Take what was erased out of the full-text index for good, in a transaction of the caller's.
-
-    FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB. In memory they may stay.
-    """
-    if db.path == ":memory:":
-        return
-    db.rows("INSERT INTO words (words) VALUES ('optimize')")
-    db.rows("INSERT OR REPLACE INTO meta VALUES ('erased', 1)")
-
-
-def vacuum(db: Database, *, always: bool = False) -> None:
-    """Write the file anew where something was erased since the last time; while others use it, it waits for a later call.
-
-    SQLite overwrites what it deletes, but moves rows between pages, and their old places keep their bytes.
-    """
-    if db.path == ":memory:" or not (always or db.value("SELECT value FROM meta WHERE name = 'erased'")):
-        return
-    if db.vacuum():
-        db.rows("DELETE FROM meta WHERE name = 'erased'")
 
 
 def bump(db: Database) -> None:

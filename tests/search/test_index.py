@@ -116,12 +116,10 @@ def test_only_changed_files_are_read_again() -> None:
     assert index.search("tea", 1)[0].path == "MEMORY.md"
 
 
-def test_a_file_is_taken_out_with_none_or_by_a_sync() -> None:
+def test_a_file_is_taken_out_with_none() -> None:
     index = made()
     assert index.update({"MEMORY.md": None, "not-there.md": None}).removed == 1
     assert index.files() == ["memory/2026-02-14.md", "memory/2026-02-15.md"]
-    assert index.sync({"MEMORY.md": "new"}) == Updated(changed=1, unchanged=0, removed=2, chunks=1)
-    assert index.files() == ["MEMORY.md"] and index.search("hoopoe") == []
 
 
 def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
