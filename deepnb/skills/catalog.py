@@ -10,8 +10,8 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.coroutines import in_thread
-from deepnb.engine.file_extras import SkipReason, file_versions, skipped_entries
-from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
+from deepnb.engine.file_extras import file_versions, skipped_entries
+from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"  # the file of a source that names, a line each, the skills that are switched off
@@ -47,9 +47,7 @@ class Catalog:
         known, last = self._versions
         if versions and versions == known:
             return last
-        bars: dict[
-            _Place, tuple[SkipReason, str | int]
-        ] = {  # links, which no listing shows, and files that are too large
+        bars = {  # links, which no listing shows, and files that are too large
             _Place(source, f"{source}{name}/{FILE_NAME}"): what
             for source in self.sources
             for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
@@ -71,7 +69,7 @@ class Catalog:
         missing = [p for p in places if answers[p.path].error == "file_not_found"][:_LOOKED_INTO]
         odd = ((p, _strange(backend.ls(p.path.rpartition("/")[0]))) for p in missing)
         checked += [(p, unreadable(p.path, kind)) for p, kind in odd if kind]
-        checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
+        checked += [(p, unreadable(p.path, *what)) for p, what in bars.items()]
         for source, listing in zip(self.sources, listings, strict=True):
             if (error := str(listing.error or "")) and "not_found" not in error:
                 what = f"this source can't be listed ({' '.join(error.split())[:200]})"
@@ -88,11 +86,10 @@ class Catalog:
         return await in_thread(self.read, backend)
 
     def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
-        named = labels(self.sources)
         good: dict[str, Skill] = {}
         bad: list[Skill] = []
         for place, one in checked:
-            skill = replace(one.skill, source=named[place.source])
+            skill = replace(one.skill, source=place.source.strip("/") or "/")
             if skill.problem is not None:
                 bad.append(skill)
                 continue
@@ -100,17 +97,6 @@ class Catalog:
             over = (*before.overrides, before.path) if before else ()
             good[skill.name] = replace(skill, overrides=over, enabled=skill.name not in off)
         return (*good.values(), *bad)
-
-
-def labels(sources: Sequence[str]) -> dict[str, str]:
-    """Return source -> the shortest end of its path that tells it from the others."""
-    made: dict[str, str] = {}
-    for source in sources:
-        parts = source.strip("/").split("/")
-        others = [s.strip("/").split("/") for s in sources if s != source]
-        size = next((n for n in range(1, len(parts)) if all(parts[-n:] != o[-n:] for o in others)), len(parts))
-        made[source] = "/".join(parts[-size:]) or "/"
-    return made
 
 
 def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
