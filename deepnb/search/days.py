@@ -139,7 +139,9 @@ class _Found:
             ):  # Tuesday, 4 May: of the two the date counts
                 other = out.pop()
                 span = span if days[0] else other
-            elif out and _between(text[:end], text[end:a]):
+            elif out and (
+                _TO.fullmatch(text, end, a) or (_AND.fullmatch(text, end, a) and _BETWEEN.search(text, 0, end))
+            ):
                 weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
                 span = _joined(out.pop(), span, today, weekdays)
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
@@ -152,10 +154,6 @@ class _Found:
             out.append(span)
             begin, end = a, b
         return tuple(dict.fromkeys(out))[:MOST]
-
-
-def _between(before: str, between: str) -> bool:
-    return bool(_TO.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before)))
 
 
 def _joined(one: Span, other: Span, today: date, weekdays: bool) -> Span:
@@ -246,35 +244,41 @@ def _year(said: str | None, today: date) -> int:
     return _number(said)
 
 
-def _ago(found: re.Match[str], today: date) -> Span:
-    count = _number(found["count"])
-    unit = found["unit"].lower()
-    if unit in ("day", "天", "日"):
-        return _one(today - timedelta(days=count))
-    if unit in ("week", "周", "星期", "礼拜"):
-        return _week(today, count)
-    if unit in ("month", "月"):
-        return _month_back(today, count)
+_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "周末": "weekend", "月": "month"}
+_UNITS |= {"季度": "quarter", "年": "year"}
+
+
+def _unit(found: re.Match[str]) -> str:
+    return _UNITS.get(found["unit"], found["unit"].lower())
+
+
+def _back(unit: str, count: int, today: date) -> Span:
+    """Return the day, week, month, quarter or year so many before that of today."""
+    match unit:
+        case "day":
+            return _one(today - timedelta(days=count))
+        case "week":
+            return _week(today, count)
+        case "month":
+            return _month_back(today, count)
+        case "quarter":
+            at = today.year * 4 + (today.month - 1) // 3 - count
+            return _quarter(at // 4, at % 4 + 1)
     return Span(date(today.year - count, 1, 1), date(today.year - count, 12, 31))
+
+
+def _ago(found: re.Match[str], today: date) -> Span:
+    return _back(_unit(found), _number(found["count"]), today)
 
 
 def _last(found: re.Match[str], today: date) -> Span:
     """ "last week" and its like; "past" and "this" are until today."""
-    last = (found.groupdict().get("which") or "").lower() in ("last", "previous", "上", "上个")
-    unit = found["unit"].lower()
-    if unit in ("week", "周", "星期", "礼拜"):
-        return _week(today, 1 if last else 0)
-    if unit in ("weekend", "周末"):
-        monday = today - timedelta(days=today.weekday())
-        ended = monday - timedelta(days=2) if last or today.weekday() < 5 else monday + timedelta(days=5)
-        return Span(ended, ended + timedelta(days=1))
-    if unit in ("month", "月"):
-        return _month_back(today, 1 if last else 0)
-    if unit in ("quarter", "季度"):
-        at = today.year * 4 + (today.month - 1) // 3 - last
-        return _quarter(at // 4, at % 4 + 1)
-    year = today.year - last
-    return Span(date(year, 1, 1), date(year, 12, 31))
+    last = _which(found.groupdict()) in ("last", "previous", "上", "上个")
+    if (unit := _unit(found)) != "weekend":
+        return _back(unit, int(last), today)
+    monday = today - timedelta(days=today.weekday())
+    ended = monday - timedelta(days=2) if last or today.weekday() < 5 else monday + timedelta(days=5)
+    return Span(ended, ended + timedelta(days=1))
 
 
 def _weekday(found: re.Match[str], today: date, before: int = 0) -> Span:
@@ -316,8 +320,8 @@ def _day_in_month(found: re.Match[str], today: date) -> Span:
 
 def _recent(found: re.Match[str], today: date) -> Span:
     """ "the last three days": with today."""
-    unit = {"week": 7, "周": 7, "星期": 7, "礼拜": 7, "month": 30, "月": 30, "year": 365, "年": 365}
-    return Span(today - timedelta(days=_number(found["count"] or "1") * unit.get(found["unit"].lower(), 1)), today)
+    days = {"day": 1, "week": 7, "month": 30, "year": 365}[_unit(found)]
+    return Span(today - timedelta(days=_number(found["count"] or "1") * days), today)
 
 
 def _numbered_week(found: re.Match[str], today: date) -> Span:
