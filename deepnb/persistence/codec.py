@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from hashlib import sha256
 from typing import Any, cast
 
 from deepnb.persistence.savers import redacted_text
@@ -162,11 +161,6 @@ def dumps(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":"))
     return text
-
-
-def name_of(text: str) -> str:
-    """Return the name under which a text is kept."""
-    return sha256(text.encode()).hexdigest()[:32]
 
 
 def _sent(piece: Sent) -> list[Any]:
