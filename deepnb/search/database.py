@@ -15,6 +15,8 @@ from deepnb.values.errors import BusyError, RefusedError
 
 SECONDS = 60
 """How long a writer waits for another one."""
+LOG = 4_194_304
+"""Bytes of the log (-wal) that are kept for the next write; SQLite would keep as many as the largest one took."""
 _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
@@ -50,6 +52,7 @@ class Database:
                 with self._user_errors(busy=False):
                     self._db.execute("PRAGMA journal_mode = WAL").fetchall()
                     self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
+                    self._db.execute(f"PRAGMA journal_size_limit = {LOG}").fetchall()
                 return
             except sqlite3.Error as error:
                 if _code(error) not in _BUSY or time.monotonic() > end:

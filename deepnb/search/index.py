@@ -128,7 +128,12 @@ class Index:
         if self.embedder is None:
             return 0, 0
         with self._open() as db:
-            return scoring.unembedded(db, scoring.model_name(self.embedder))
+            sql = (
+                "SELECT count(DISTINCT s.hash), count(DISTINCT e.hash)"
+                " FROM spans s LEFT JOIN embeddings e ON e.hash = s.hash AND e.model = ?"
+            )
+            every, done = db.rows(sql, (scoring.model_name(self.embedder),))[0]
+            return every - done, every
 
     def _update(self, files: Mapping[str, str | None]) -> Updated:
         with self._open() as db:

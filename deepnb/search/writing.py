@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import VERSION, Database, make_tables, version_of
 from deepnb.search.days import IN_FIGURES, day_of, is_date
@@ -155,9 +154,6 @@ class Changes:
             "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
             (row for number, (keys, file) in files for row in _chunk_rows(file, number, keys)),
         )
-        if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
-            for number in self.files:
-                scoring.write_spans(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
