@@ -29,7 +29,7 @@ from deepnb.search.hits import DAY, LEGS, Hit, Request, filled, hit
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
+from deepnb.search.words import QUERY, Keys, Query, Scores, plain, read_query
 from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, write_file
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
@@ -88,8 +88,6 @@ class Index:
         self._thread: threading.Thread | None = None
         """The one that embeds."""
         self._place: tuple[int, int] | None = None
-        self._hashes: dict[str, tuple[str, bytes]] = {}
-        """Path -> text as it was last given, and its hash."""
         with self._open():
             pass
 
@@ -99,7 +97,6 @@ class Index:
             if self._db is not None:
                 self._db.close()
             self._db = self._reader = self._thread = None
-            self._hashes.clear()
 
     def __enter__(self) -> Index:
         return self
@@ -142,10 +139,7 @@ class Index:
             for path in (path for path in files if "\0" in path):  # some SQLite end a JSON string there
                 known |= db.rows("SELECT path, hash FROM files WHERE path = ?", (path,))
             changed = removed = chunks = 0
-            for path in known:
-                if files[path] is None:
-                    self._hashes.pop(path, None)
-            for batch in batches(files, known, self._hash):
+            for batch in batches(files, known):
                 changes = Changes()
                 with db.transaction(write=True):
                     for path, file in batch:
@@ -162,13 +156,6 @@ class Index:
                     bump(db)
         self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
-
-    def _hash(self, path: str, text: str) -> bytes:
-        """Return the hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
-        known = self._hashes.get(path)
-        if known is None or known[0] != text:
-            known = self._hashes[path] = text, content_hash(plain(text))
-        return known[1]
 
     def _embed(self) -> None:
         """Embed what has no vector; a thread goes on with what is left after `wait` seconds."""

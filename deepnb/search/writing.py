@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deepnb.search.chunks import Cut, Unit, cut
@@ -84,9 +84,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
     )
 
 
-def batches(
-    files: Mapping[str, str | None], known: Mapping[str, bytes], hash_of: Callable[[str, str], bytes]
-) -> Iterator[list[tuple[str, Prepared | None]]]:
+def batches(files: Mapping[str, str | None], known: Mapping[str, bytes]) -> Iterator[list[tuple[str, Prepared | None]]]:
     """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
     size, read = 0, Tokens(LONGEST)
@@ -94,8 +92,8 @@ def batches(
         if text is None:
             if path in known:
                 batch.append((path, None))
-        elif (hash_ := hash_of(path, text)) != known.get(path):
-            batch.append((path, prepared(path, plain(text), hash_, read)))
+        elif (hash_ := content_hash(text := plain(text))) != known.get(path):
+            batch.append((path, prepared(path, text, hash_, read)))
             size += len(text)
         if size > _BATCH:
             yield batch

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from deepnb.search import Index
-from deepnb.search import index as index_module
-from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, InvalidError
 from tests.support.tables import every_row
 
@@ -111,20 +109,3 @@ def test_a_path_object_names_a_file() -> None:
 def test_a_directory_as_the_path_of_an_index_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
         Index(tmp_path)
-
-
-def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed: list[int] = []
-
-    def counted(text: str) -> bytes:
-        hashed.append(len(text))
-        return content_hash(text)
-
-    monkeypatch.setattr(index_module, "content_hash", counted)
-    index = Index()
-    index.update(dict(MANY))
-    assert len(hashed) == len(MANY)
-    same = {path: "".join(list(text)) for path, text in MANY.items()}
-    index.update(same)
-    index.update({**same, "memory/3.md": "- new\n"})
-    assert hashed[len(MANY) :] == [6]
