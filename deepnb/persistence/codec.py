@@ -177,12 +177,7 @@ def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
 
 def _is_image(key: object, value: object) -> bool:
     """Return whether a value is base64, which is full of what looks drawn by chance."""
-    return (
-        isinstance(key, str)
-        and key.startswith(("image/", "application/pdf"))
-        and isinstance(value, str)
-        and key != "image/svg+xml"
-    )
+    return isinstance(value, str) and key != "image/svg+xml" and str(key).startswith(("image/", "application/pdf"))
 
 
 @cache

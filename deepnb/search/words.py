@@ -132,6 +132,8 @@ _NAME = re.compile(
 )
 """A run of ASCII that is more than a word: with a digit, a slash, an underscore, humps."""
 
+LONGEST = 40
+"""Words over this many characters are not in the vocabulary."""
 _KNOWN = 200_000
 """As many tokens are kept in memory at most, some 20 MB."""
 
@@ -225,9 +227,7 @@ def names(text: str) -> set[str]:
 class Tokens:
     """What is between the spaces of texts, each read once however many texts it is in."""
 
-    def __init__(self, longest: int = 400) -> None:
-        self.longest = longest
-        """Characters of a word; longer ones are left out."""
+    def __init__(self) -> None:
         self.names: dict[str, tuple[str, ...]] = {}
         """Of each token that may be an identifier, the `names` in it."""
         self._bare: set[str] = set()
@@ -238,19 +238,19 @@ class Tokens:
         """Tokens that `indexed` adds words to, of ASCII; a text of ASCII with none of them it gives as it is."""
 
     def read(self, tokens: set[str]) -> set[str]:
-        """Take in the tokens of a text; gives all the `words` of it."""
+        """Take in the tokens of a text; gives all the `words` of it but the longest ones."""
         if len(self._bare) + len(self._words) > _KNOWN:
             for known in (self.names, self._bare, self._words, self.humps):
                 known.clear()
         found = tokens & self._bare
         others = tokens - found
         new = others.difference(self._words)
-        bare = {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= self.longest}
+        bare = {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= LONGEST}
         self._bare |= bare
         found |= bare
         others -= bare
         for token in new - bare:
-            self._words[token] = tuple(word for word in words(token) if len(word) <= self.longest)
+            self._words[token] = tuple(word for word in words(token) if len(word) <= LONGEST)
             if _MARKED.search(fold := folded(token)):
                 self.names[token] = _names(fold)
                 if _HUMP.search(token):
@@ -303,8 +303,6 @@ def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 _PLURAL = re.compile(r"(?<=[äöü]\w)(\w*?)(?:ern?|e)$")  # häus|er, mäus|e, büch|ern
 SIZES = (3, 4, 5)
-LONGEST = 40
-"""Words over this many characters are not compared."""
 
 
 class Vocabulary:

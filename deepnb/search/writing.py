@@ -12,7 +12,6 @@ from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.words import (
     FILES,
     HEAD,
-    LONGEST,
     MARK,
     Tokens,
     chunk_key,
@@ -87,7 +86,7 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
 def batches(files: Mapping[str, str | None], known: Mapping[str, bytes]) -> Iterator[list[tuple[str, Prepared | None]]]:
     """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
-    size, read = 0, Tokens(LONGEST)
+    size, read = 0, Tokens()
     for path, text in files.items():
         if text is None:
             if path in known:
@@ -193,7 +192,7 @@ def bring_up_to_date(db: Database) -> None:
                 else []
             )
             make_tables(db)
-            changes, read = Changes(), Tokens(LONGEST)
+            changes, read = Changes(), Tokens()
             for path, text in every:
                 write_file(db, prepared(path, text, content_hash(text), read), changes)
             changes.write(db)
@@ -221,7 +220,7 @@ def bump(db: Database) -> None:
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
-    old = prepared(path, _text(db, number), b"", Tokens(LONGEST))
+    old = prepared(path, _text(db, number), b"", Tokens())
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
     keys = old.keys(number)

@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.skills.frontmatter import Fields, Findings, Items, Text, Value
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
@@ -107,12 +107,8 @@ def check(data: bytes, path: str) -> Checked:
     if len(data) > BYTES:
         return unreadable(path, "large", len(data))
     made = _Made(path)
-    try:
-        header, _ = read(data)
-        made.note_colons(header)
-        _check_fields(header, made)
-    except Broken as wrong:
-        made.broken(wrong.line, wrong.what, wrong.do)
+    if found := made.read(data):
+        _check_fields(found[0], made)
     return _checked(made)
 
 
