@@ -318,32 +318,31 @@ class Index:
             yield self._db
 
     def _start(self) -> None:
-        fresh = self.path == ":memory:" or not os.path.exists(self.path)
         folder = os.path.dirname(os.path.abspath(self.path))
         if os.path.isdir(self.path):
             raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
-        if not fresh:
+        if os.path.exists(self.path):
             with open(self.path, "rb") as file:  # empty, or as sqlite.org/fileformat.html says
                 if file.read(16) not in (b"", b"SQLite format 3\0"):
                     raise RefusedError(f"{self.path} is no database", "give the index its own path")
         self._place = _place(self.path)
         try:
-            self._connect()
+            fresh = self._connect()
         except Damaged:
-            fresh = True
             self._set_aside()
-            self._connect()
+            fresh = self._connect()
         if fresh and self.source is not None:
             files = self.source()
             self._update(_checked(files))
             self.notices.append(f"the search index was made from {len(files)} files")
 
-    def _connect(self) -> None:
+    def _connect(self) -> bool:
+        """Open the file; return whether there is nothing in it."""
         db = Database(self.path)
         try:
-            bring_up_to_date(db)
+            fresh = bring_up_to_date(db)
         except BaseException as error:
             db.close()
             if "no such module: fts5" in str(error):
@@ -351,6 +350,7 @@ class Index:
                 raise NotInstalledError(what, "use a Python from python.org or conda") from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
+        return fresh
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""

@@ -146,7 +146,6 @@ class Reader:
         self._vectors: dict[str, Embeddings] = {}
         self._samples: dict[str, tuple[Vectors, int]] = {}
         self._postings = KeptPostings(db)
-        self._headings: dict[int, str] = {}
         self._close: dict[str, list[tuple[str, float]]] = {}
 
     def refresh(self) -> None:
@@ -168,7 +167,6 @@ class Reader:
         files = {number for number, *_, changed in rows if changed > self._generation}
         files |= before.keys() - self.paths.keys()
         self._postings.touch(files)
-        self._headings = {chunk: heading for chunk, heading in self._headings.items() if chunk >> 18 not in files}
         if len(files) > FEW:
             self._chunks = None
         if (chunks := self._chunks) is not None:
@@ -305,12 +303,7 @@ class Reader:
         return list(map(Row._make, found))
 
     def heading(self, key: int) -> str:
-        chunk = _chunk(key)
-        if chunk not in self._headings:
-            if len(self._headings) > 5000:
-                self._headings.clear()
-            self._headings[chunk] = str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (chunk,)) or "")
-        return self._headings[chunk]
+        return str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (_chunk(key),)) or "")
 
     def text(self, first: Row, last: Row) -> str:
         """Return what stands from the beginning of a unit to the end of a later one of its file."""

@@ -178,25 +178,17 @@ def erase_file(db: Database, path: str, changes: Changes) -> bool:
     return True
 
 
-def bring_up_to_date(db: Database) -> None:
-    """Make the tables of an empty file, or those of an older version again from their texts; other processes wait."""
+def bring_up_to_date(db: Database) -> bool:
+    """Make the tables of an empty file, and of an older version anew; return whether the index has no files for that."""
     with db.transaction():  # one state of the file: another process may be making the tables just now
         version_of(db)
     db.share()
     with db.transaction(write=True):
-        version = version_of(db)
-        if version < VERSION:
-            every = (
-                [(path, _text(db, n)) for n, path in db.rows("SELECT id, path FROM files ORDER BY id")]
-                if version
-                else []
-            )
-            make_tables(db)
-            changes, read = Changes(), Tokens()
-            for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text), read), changes)
-            changes.write(db)
-            bump(db)
+        if version_of(db) == VERSION:
+            return False
+        make_tables(db)
+        bump(db)
+        return True
 
 
 def _count_words(db: Database, counts: Counter[str]) -> None:

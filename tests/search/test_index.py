@@ -288,14 +288,14 @@ def old_index(path: Path) -> None:
 def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     old_index(path)
-    index = Index(path)
+    index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].start == 1
     assert index.search("other words", legs=["words"]) == []
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
     fresh = made(tmp_path / "fresh.db")
     for query in ("bees", "certificate", "Ruth answers"):
         assert index.search(query) == fresh.search(query)
-    assert index.notices == []
+    assert index.notices == ["the search index was made from 3 files"]
 
 
 def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> None:
