@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from deepagents.backends import protocol
 from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
@@ -72,19 +72,22 @@ Facts = tuple[Sequence[str], Sequence[str]]
 """(texts of others, what the user says)"""
 
 
-class Guard(Protocol):
-    """What is asked of the guard before an agent's files."""
+class GuardedPaths:
+    """In the place of a `GuardedBackend`, for a program that holds nothing else back."""
 
-    @property
-    def runs(self) -> int | None:
-        """How many runs have ended; None where nobody counts them."""
+    runs = None
 
-    @property
-    def is_guarded(self) -> Callable[[str], bool]:
-        """Whether a path is behind it."""
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._files = frozenset(map(str.casefold, paths))
+        self._folders = tuple(path for path in self._files if path.endswith("/"))
+
+    def is_guarded(self, path: str) -> bool:
+        """Return whether a file is memory, a note or a skill, however a disk may let its path be spelled."""
+        plain = f"/{path.lstrip('/')}".casefold()
+        return plain in self._files or plain.startswith(self._folders)
 
     def drain(self) -> list[str]:
-        """Return the lines the user should see, each once."""
+        return []
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -93,7 +96,10 @@ class GuardMiddleware(AgentMiddleware):
     name = "GuardMiddleware"
 
     def __init__(
-        self, guard: Guard, evicted_above: int | None = None, whole: Callable[[Any], Any] = lambda state: state
+        self,
+        guard: GuardedBackend | GuardedPaths,
+        evicted_above: int | None = None,
+        whole: Callable[[Any], Any] = lambda state: state,
     ) -> None:
         """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread.
 
@@ -137,8 +143,8 @@ class GuardMiddleware(AgentMiddleware):
         if isinstance(files := update.get(keys.FILES), dict):
             kept = {p: data for p, data in files.items() if not is_withheld(p)}
             with writing(**self._facts(request)):
-                if (take := getattr(self._guard, "take_files", None)) is not None:
-                    kept = take(kept)
+                if isinstance(self._guard, GuardedBackend):
+                    kept = self._guard.take_files(kept)
             if len(kept) != len(files):
                 result = replace(result, update={**update, keys.FILES: kept})
         # What goes to a file is masked before it is cut: the ends of a key that was cut are not recognized.
