@@ -231,24 +231,6 @@ def test_nothing_is_promoted_where_others_read_along():
         s.memory.promote()
 
 
-def test_recalls_are_kept_beside_the_notes_and_hold_no_words(tmp_path: Path):
-    s = session()
-    s.memory.keep(tmp_path)
-    s.memory.daily("the gateway host is box-17")
-    s.memory.search("gateway")
-    s.memory.search("host")
-    told = (tmp_path / ".deepnb" / "recalls.jsonl").read_text()
-    assert "gateway" not in told and len(told.splitlines()) == 2
-    other = session()
-    other.memory.keep(tmp_path)
-    assert other.memory.promote().candidates[0].recall == Recall(2, 2, "2026-03-02T09:00:00+09:00")
-    other.memory.search("box-17")
-    other.memory.forget("nothing of that")
-    other.memory.search("box-17")
-    assert other.memory.promote().candidates[0].recall.count == 4
-    assert s.memory.promote().candidates[0].recall.queries == 3, "what another kernel counted is counted"
-
-
 # -- pure
 
 
