@@ -120,7 +120,6 @@ class _Cut:
 
 
 def _take(files: Sequence[_Cut], room: int) -> int:
-    """Give out room file by file; gives what is left."""
     return reduce(lambda left, file: file.take(left), files, room)
 
 

@@ -267,6 +267,7 @@ class ScopedBackend(WrapperBackend):
     def __init__(self, inner: GuardedBackend | MemoryStoreBackend, scope: Callable[[], Scope]) -> None:
         super().__init__(inner)
         self._scope = scope
+        self.mark_read, self.memory = inner.mark_read, inner.memory
 
     def shown(self, found: Sequence[Any]) -> list[Any]:
         scope = self._scope()
@@ -295,14 +296,6 @@ class ScopedBackend(WrapperBackend):
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""
         return self.read_refusal(path) or self.inner.append(path, line, typed=typed)
-
-    def mark_read(self, texts: Mapping[str, str]) -> None:
-        """Told on to the guard: the model has been shown these texts."""
-        self.inner.mark_read(texts)
-
-    def memory(self) -> Mapping[str, Any]:
-        """Return the files of memory that are not in the state: path -> FileData."""
-        return self.inner.memory()
 
     def may_read(self, path: str) -> bool:
         """Return whether the scope of the moment lets a file be read."""

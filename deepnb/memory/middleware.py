@@ -141,7 +141,6 @@ class MemoryMiddleware(AgentMiddleware):
         return {path: redact(text) for path, text in now.items()}
 
     def _writes(self, request: ModelRequest) -> bool:
-        """Return whether the agent has the tools that write the files."""
         return WRITES in self._tools(tuple(request.tools or ()))
 
 

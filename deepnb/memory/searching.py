@@ -263,7 +263,10 @@ class MemoryToolsMiddleware(AgentMiddleware):
             k = {**whole, "description": "At most; without it, as many as fit."}
             fusion = {"type": "string", "enum": ["rank", "weight"]}
             query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
-            place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
+            place = _schema(
+                {"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}},
+                ["path"],
+            )
             self.tools += [
                 _tool(SEARCH, _SEARCH, query, self.search),
                 _tool(

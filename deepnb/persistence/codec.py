@@ -168,7 +168,6 @@ def _sent(piece: Sent) -> list[Any]:
 
 
 def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
-    """Return how many messages two requests begin with alike."""
     most = min(len(a), len(b))
     if a.shares(b):
         return most

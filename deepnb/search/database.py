@@ -120,7 +120,7 @@ def _code(error: sqlite3.Error) -> int:
 # -- The tables of an index; `PRAGMA user_version` says which version made them
 
 VERSION = 8
-"""Of the tables, and of how `words` and `chunks` read a text: an index of an older one is made again from its source."""
+"""Of the tables, and of how `words` and `chunks` read a text: an index of an older one is made anew."""
 APPLICATION = 0x646E6273
 """`PRAGMA application_id` of an index, so that no other SQLite file is taken for one ("dnbs")."""
 

@@ -28,9 +28,9 @@ PASSED = 12
 class Hit:
     """A passage that was found: whole lines `start` to `end` (from 1), or a part of one line that is very long.
 
-    `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line:
-    exact (an identifier), words, grams (words that look alike), vector; "day" is that of a query which only names days. `heading` has the headings above it,
-    outermost first.
+    `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line: exact (an
+    identifier), words, grams (words that look alike), vector; "day" is that of a query which only names days. `heading`
+    has the headings above it, outermost first.
     """
 
     path: str

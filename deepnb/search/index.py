@@ -282,7 +282,6 @@ class Index:
     def _found(
         self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None, spans: tuple[Span, ...]
     ) -> dict[str, Leg]:
-        """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
         if "exact" in legs and (query.names or query.runs):
             found["exact"] = reader.exact(query)

@@ -319,7 +319,6 @@ class Reader:
         return self._chunks
 
     def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
-        """Return the chunks of the documents from one key to another."""
         sql = "SELECT id, length(text) FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
         rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
         rows = rows[among(rows[:, 0] >> 18, self._documents)]

@@ -451,7 +451,6 @@ def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
 
 
 def _of_best(scores: Scores) -> Scores:
-    """Return scores as parts of the best one."""
     return scores / scores.max() if len(scores) and scores.max() > 0 else scores
 
 

@@ -179,7 +179,7 @@ def erase_file(db: Database, path: str, changes: Changes) -> bool:
 
 
 def bring_up_to_date(db: Database) -> bool:
-    """Make the tables of an empty file, and of an older version anew; return whether the index has no files for that."""
+    """Make the tables of an empty file, or those of an older version anew; return whether that was done."""
     with db.transaction():  # one state of the file: another process may be making the tables just now
         version_of(db)
     db.share()
