@@ -8,6 +8,7 @@ The day is that of your time zone. `%memory promote` proposes entries for `/MEMO
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,11 +76,10 @@ def bare(line: str) -> str:
 
 @dataclass(frozen=True)
 class Recall:
-    """How a line was found: `count` times, by `queries` different questions, the last time at `last` (ISO)."""
+    """How a line was found: `count` times, by `queries` different questions."""
 
     count: int = 0
     queries: int = 0
-    last: str = ""
 
 
 NEVER = Recall()
@@ -89,23 +89,22 @@ class Recalls:
     """Recalls as they happen, in this process. Neither the line nor the question is kept, but a hash of each."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, int], list[tuple[int, str]]] = {}
-        """(note, hash of the line) -> (hash of the question, time) of each time that it was found."""
+        self._asked: dict[tuple[str, int], Counter[int]] = {}
+        """(note, hash of the line) -> hash of a question -> how often that found it."""
 
-    def add(self, found: Iterable[NoteEntry], query: str, at: str) -> None:
+    def add(self, found: Iterable[NoteEntry], query: str) -> None:
         """These entries were found by a question."""
         asked = hash(" ".join(query.casefold().split()))
         for entry in found:
-            self._rows.setdefault((entry.note, hash(entry.text)), []).append((asked, at))
+            self._asked.setdefault((entry.note, hash(entry.text)), Counter())[asked] += 1
 
     def of(self, notes: Mapping[str, str]) -> dict[tuple[str, int], Recall]:
         """Return (note, line) -> how it was found, of the entries of these notes (path -> text) that ever were."""
         out = {}
         for path, text in notes.items():
             for entry in entries(path, text):
-                if rows := self._rows.get((path, hash(entry.text))):
-                    questions = len({asked for asked, _ in rows})
-                    out[path, entry.line] = Recall(len(rows), questions, max(at for _, at in rows))
+                if asked := self._asked.get((path, hash(entry.text))):
+                    out[path, entry.line] = Recall(asked.total(), len(asked))
         return out
 
 
@@ -158,7 +157,7 @@ def candidates(
     found = []
     for group in same.values():
         newest, seen = group[-1], [recalls.get((e.note, e.line), NEVER) for e in group]
-        recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen), max(r.last for r in seen))
+        recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen))
         age = HALF_LIFE * 10
         with suppress(ValueError):  # 2026-13-40.md
             age = max(0, (date.fromisoformat(today) - date.fromisoformat(newest.day)).days)

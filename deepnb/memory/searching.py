@@ -93,7 +93,7 @@ class MemorySearch:
                 hits.append(hit)
             elif lines:
                 hits.append(replace(hit, text="\n".join(lines)[:_LONGEST]))
-        self.recalls.add(recalled(hits, files, query), query, at)
+        self.recalls.add(recalled(hits, files, query), query)
         said = [line for line in index.notices if not line.startswith("the search index was made")]  # that is no news
         self.notices += [line for line in said if line not in self.notices]
         index.notices.clear()

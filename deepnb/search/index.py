@@ -200,7 +200,9 @@ class Index:
             if thread is not self._thread:
                 return False
             with self._open() as db, db.transaction(write=True):
-                scoring.store(db, model, [hash_ for hash_, _ in todo], found)
+                rows = [(hash_, model, vector.tobytes()) for (hash_, _), vector in zip(todo, found, strict=True)]
+                db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+                db.rows("UPDATE meta SET value = value + 1 WHERE name = 'embedded'")
             self.seconds += time.monotonic() - began
         return True
 

@@ -247,13 +247,6 @@ def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int
     ]
 
 
-def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
-    """Keep embeddings, in a transaction of the caller's."""
-    rows = ((hash_, model, vector.tobytes()) for hash_, vector in zip(hashes, vectors, strict=True))
-    db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
-    db.rows("UPDATE meta SET value = value + 1 WHERE name = 'embedded'")
-
-
 def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
     """Return the spans with the highest cosines and these, best first, ties by place; `every` is not needed by sqlite-vec."""
     if every is None:
