@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -134,8 +134,8 @@ _NAME = re.compile(
 
 LONGEST = 40
 """Words over this many characters are not in the vocabulary."""
-_KNOWN = 200_000
-"""As many tokens are kept in memory at most, some 20 MB."""
+_KNOWN = 50_000
+"""Of so many tokens it is kept what was read of them: most are in many files."""
 
 TERMS = 48
 """A query is asked with this many different terms at most, its first ones."""
@@ -176,8 +176,15 @@ def _simplified() -> dict[int, str]:
     return dict(zip(map(ord, f"{traditional}ß"), [*simplified, "ss"], strict=True))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether FTS5 is given the text, and any piece of it, as it stands."""
+    return text.isascii() and not _HUMP.search(text)
+
+
 def indexed(text: str) -> str:
     """Return what FTS5 is given for a piece of text."""
+    if is_plain(text):
+        return text
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
@@ -219,48 +226,21 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    read = Tokens()
-    read.read(set(text.split()))
-    return {name for found in read.names.values() for name in found}
+    return {name for token in set(text.split()) for name in names_in(token)}
 
 
-class Tokens:
-    """What is between the spaces of texts, each read once however many texts it is in."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, tuple[str, ...]] = {}
-        """Of each token that may be an identifier, the `names` in it."""
-        self._bare: set[str] = set()
-        """Tokens that are one word in lower case."""
-        self._words: dict[str, tuple[str, ...]] = {}
-        """The words in each of the others."""
-        self.humps: set[str] = set()
-        """Tokens that `indexed` adds words to, of ASCII; a text of ASCII with none of them it gives as it is."""
-
-    def read(self, tokens: set[str]) -> set[str]:
-        """Take in the tokens of a text; gives all the `words` of it but the longest ones."""
-        if len(self._bare) + len(self._words) > _KNOWN:
-            for known in (self.names, self._bare, self._words, self.humps):
-                known.clear()
-        found = tokens & self._bare
-        others = tokens - found
-        new = others.difference(self._words)
-        bare = {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= LONGEST}
-        self._bare |= bare
-        found |= bare
-        others -= bare
-        for token in new - bare:
-            self._words[token] = tuple(word for word in words(token) if len(word) <= LONGEST)
-            if _MARKED.search(fold := folded(token)):
-                self.names[token] = _names(fold)
-                if _HUMP.search(token):
-                    self.humps.add(token)
-        return found.union(*map(self._words.__getitem__, others))
+@lru_cache(_KNOWN)
+def words_in(token: str) -> tuple[str, ...]:
+    """Return the `words` of what is between two spaces, but for the longest ones."""
+    return tuple(word for word in words(token) if len(word) <= LONGEST)
 
 
-def _names(token: str) -> tuple[str, ...]:
+@lru_cache(_KNOWN)
+def names_in(token: str) -> tuple[str, ...]:
+    """Return the `names` of what is between two spaces."""
+    token = folded(token)
     found: list[str] = []
-    for run in _RUN.findall(token):
+    for run in _RUN.findall(token) if _MARKED.search(token) else ():
         name = run.strip(_EDGES).rstrip("/\\#@")
         if _NAME.fullmatch(name):
             found.append(name.lower())

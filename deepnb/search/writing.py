@@ -13,16 +13,18 @@ from deepnb.search.words import (
     FILES,
     HEAD,
     MARK,
-    Tokens,
     chunk_key,
     chunk_range,
     content_hash,
     file_range,
     indexed,
+    is_plain,
     label,
+    names_in,
     plain,
     terms,
     unit_key,
+    words_in,
 )
 from deepnb.values.errors import LimitError
 
@@ -60,14 +62,12 @@ class Prepared:
             yield HEAD | chunk_key(number, chunk.number), head
 
 
-def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
-    """`read` keeps what was read of the files before."""
+def prepared(path: str, text: str, hash_: bytes) -> Prepared:
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
     tokens = text.split()
     different = set(tokens)
-    words = read.read(different)
-    as_is = text.isascii() and read.humps.isdisjoint(different)
+    as_is = is_plain(text)
     title = re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
@@ -76,8 +76,8 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
         text=text,
         cut=found,
         bodies=tuple(_bodies(found.units, pieces, as_is)),
-        names=tuple(_names(text, tokens, found.units, read.names)),
-        words=words,
+        names=tuple(_names(text, tokens, found.units)),
+        words=set().union(*map(words_in, different)),
         heads=tuple(heads if as_is and indexed(title) == title else map(indexed, heads)),
         days=tuple(_days(path, found, pieces)),
     )
@@ -86,19 +86,21 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
 def batches(files: Mapping[str, str | None], known: Mapping[str, bytes]) -> Iterator[list[tuple[str, Prepared | None]]]:
     """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
-    size, read = 0, Tokens()
+    size = 0
     for path, text in files.items():
         if text is None:
             if path in known:
                 batch.append((path, None))
         elif (hash_ := content_hash(text := plain(text))) != known.get(path):
-            batch.append((path, prepared(path, text, hash_, read)))
+            batch.append((path, prepared(path, text, hash_)))
             size += len(text)
         if size > _BATCH:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+    for read in (words_in, names_in):  # another update has other texts
+        read.cache_clear()
 
 
 @dataclass
@@ -212,7 +214,7 @@ def bump(db: Database) -> None:
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
-    old = prepared(path, _text(db, number), b"", Tokens())
+    old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
     keys = old.keys(number)
@@ -277,17 +279,15 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
         yield (piece if plain else indexed(piece)) + of
 
 
-def _names(
-    text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
-) -> Iterable[tuple[int, str]]:
-    """Return the identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
+def _names(text: str, tokens: list[str], units: tuple[Unit, ...]) -> Iterable[tuple[int, str]]:
+    """Return the identifiers of each unit, once each; `tokens` are all of the text's."""
     ends = [unit.b for unit in units]
     at, found = 0, dict[tuple[int, str], None]()
-    for token in filter(of.__contains__, tokens):
+    for token in filter(names_in, tokens):
         at = text.index(token, at)
         unit = bisect_right(ends, at)
         if unit < len(units):
-            for name in of[token]:
+            for name in names_in(token):
                 found[unit, name] = None
         at += len(token)
     return found
