@@ -21,8 +21,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFound
 FILES = 1_000  # of one skill
 ALL_BYTES = 5 * BYTES  # of one skill
 _TOGETHER = 4 * ALL_BYTES  # bytes of a collection, which is held in memory until it is added
-_SKILLS, _PLACES = 1_000, 20_000
-"""Skills of a collection, and files and directories that are looked at for them."""
+_PLACES = 20_000  # files and directories that are looked at for skills
 _LEFT_OUT = ("__pycache__", "node_modules")
 
 _Files = dict[str, Path | DeepnbError]
@@ -86,8 +85,6 @@ def _packages(files: _Files, name: str, where: str, left_out: list[str] | None) 
     if not tops:
         do = f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
         raise next(iter(meant.values()), NotFoundError(f"{where} contains no {FILE_NAME}", do))
-    if len(tops) > _SKILLS:
-        raise LimitError(f"{where} contains more than {_SKILLS:,} skills", "give a directory with fewer")
     if left_out is not None:
         left_out += (f"{where}/{error.typed}" for error in meant.values())
     made, total = list[Package](), 0
