@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 
 from deepnb.skills.frontmatter import one_line, quoted
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
-from deepnb.values.agent import near, normal, wrong_name
+from deepnb.values.agent import near, wrong_name
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
 FILES = 1_000  # of one skill
@@ -156,9 +157,10 @@ def _from_directory(top: Path) -> _Files:
 
 def check_name(name: str) -> str:
     """Return the name as it is compared (NFKC), if it may be a skill's (agentskills.io)."""
-    if wrong := wrong_name(normal(name)):
+    folded = unicodedata.normalize("NFKC", name)
+    if wrong := wrong_name(folded):
         raise InvalidError(f"{name!r} can't be a skill's name ({wrong})", f"%skills new {near(name)}")
-    return normal(name)
+    return folded
 
 
 def scaffold(name: str, description: str = "") -> str:
