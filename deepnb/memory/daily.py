@@ -82,9 +82,6 @@ class Recall:
     queries: int = 0
 
 
-NEVER = Recall()
-
-
 class Recalls:
     """Recalls as they happen, in this process. Neither the line nor the question is kept, but a hash of each."""
 
@@ -156,7 +153,7 @@ def candidates(
                 same.setdefault(_folded(entry.text), []).append(entry)
     found = []
     for group in same.values():
-        newest, seen = group[-1], [recalls.get((e.note, e.line), NEVER) for e in group]
+        newest, seen = group[-1], [recalls.get((e.note, e.line), Recall()) for e in group]
         recall = Recall(sum(r.count for r in seen), max(r.queries for r in seen))
         age = HALF_LIFE * 10
         with suppress(ValueError):  # 2026-13-40.md
