@@ -68,13 +68,17 @@ class Meter:
         self._better = better
         self._reports = reports
         self._lock = threading.RLock()
-        self._memo = _Memo(counter, reports(counter))
+        self.counter = counter
 
     @property
     def counter(self) -> Counter:
         """The counter in use."""
         with self._lock:
             return self._current().counter
+
+    @counter.setter
+    def counter(self, counter: Counter) -> None:
+        self._memo = _Memo(counter, self._reports(counter))
 
     def count(self, text: str) -> int:
         """Tokens of a text, by the counter in use."""
@@ -133,7 +137,7 @@ class Meter:
         used = self._memo.counter
         better = None if self._better is None or used.exact else self._better()
         if better is not None and better.name != used.name:
-            self._memo = _Memo(better, self._reports(better))
+            self.counter = better
         self._memo.keep_up()
         return self._memo
 
