@@ -141,8 +141,8 @@ class GuardMiddleware(AgentMiddleware):
             tell_notice(line)
         update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
         if isinstance(files := update.get(keys.FILES), dict):
-            kept = {p: data for p, data in files.items() if not is_withheld(p)}
-            with writing(**self._facts(request)):
+            with writing(**self._facts(request)):  # by the writer it is known what is withheld
+                kept = {p: data for p, data in files.items() if not is_withheld(p)}
                 if isinstance(self._guard, GuardedBackend):
                     kept = self._guard.take_files(kept)
             if len(kept) != len(files):
