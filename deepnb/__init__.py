@@ -126,12 +126,7 @@ def _shell() -> Any:
     return module.get_ipython() if module else None
 
 
-def _show_values() -> None:
-    """Have values show themselves in a shell that has not loaded the extension, too."""
-    if (shell := _shell()) is not None:
-        from deepnb.magics.shell import show_values
+if (_here := _shell()) is not None:  # values show themselves in a shell that has not loaded the extension, too
+    from deepnb.magics.shell import show_values as _show_values
 
-        show_values(shell)
-
-
-_show_values()
+    _show_values(_here)

@@ -119,7 +119,13 @@ class Meter:
             body = memo.body([m for m in messages if m.type != "system"])
             head = (*memo.tools(tools), *memo.system([m for m in messages if m.type == "system"]))
             memo.trim(len(messages))
-        request = _shared(head, body, last or Request())
+        last = last or Request()
+        kept = 0
+        for old, new in zip(last.body, body, strict=False):
+            if old is not new and old != new:
+                break
+            kept += 1
+        request = Request(last.head if head == last.head else head, last.body.replace_from(kept, body[kept:]))
         parts = dict.fromkeys(PARTS, 0)
         exact = memo.counter.exact
         for piece in request:
@@ -244,15 +250,6 @@ class _Memo:
             return Sent(part, label, text, int(counted.sure) + extra)
         counted = counted._replace(sure=counted.sure + extra)
         return Sent(part, label, text, self.rates.of(counted), counted)
-
-
-def _shared(head: tuple[Sent, ...], body: Sequence[tuple[Sent, ...]], last: Request) -> Request:
-    kept = 0
-    for old, new in zip(last.body, body, strict=False):
-        if old is not new and old != new:
-            break
-        kept += 1
-    return Request(last.head if head == last.head else head, last.body.replace_from(kept, body[kept:]))
 
 
 # -- tiktoken's encodings, loaded behind the scenes: counting asks whether one is there and never waits

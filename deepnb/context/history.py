@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import unescape
+from itertools import islice
 from typing import NamedTuple
 
 from deepnb.gate import redact
@@ -51,7 +52,11 @@ def section(at: str, messages: Sequence[Message]) -> str:
     body = _body(messages)
     count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
     marks = list(map(mark, messages))
-    if lines := _lines(messages, body):
+    lines = [_message(m).count("\n") for m in messages]
+    if sum(lines) != body.count("\n"):  # a credential that was taken out was more than a line long
+        parts = [redact(_message(m)) for m in messages]
+        lines = [part.count("\n") for part in parts] if "".join(parts) == body else []  # else it joined two messages
+    if lines:
         marks = [f"{m}:{n}" for m, n in zip(marks, lines, strict=True)]
     return f"## Summarized at {at}\n\n{count}\n<!-- {body.count(chr(10))} lines: {' '.join(marks)} -->\n\n{body}"
 
@@ -97,8 +102,12 @@ class _Section:
     @property
     def items(self) -> Iterator[HistoryMessage]:
         """Its messages, told apart by their lines, or by their headings where those are as many as it has messages."""
-        parts = self._by_lines()
-        if not parts:
+        counts = [word.partition(":")[2] for word in self.head[4].split()]
+        parts: list[str] = []
+        if self.whole and all(counts) and sum(map(int, counts)) == self.body.count("\n"):
+            lines = iter(lines_of(self.body))
+            parts = ["".join(islice(lines, int(count))) for count in counts]
+        if not parts or not all(map(_MESSAGE.match, parts)):
             starts = [found.start() for found in _MESSAGE.finditer(self.body)]
             parts = [self.body[a:b] for a, b in zip(starts, [*starts[1:], len(self.body)], strict=False)]
         if len(parts) != int(self.head[2]):
@@ -109,17 +118,6 @@ class _Section:
             heading = _MESSAGE.match(part)
             assert heading
             yield HistoryMessage(number, heading[1], part[heading.end() :].removesuffix("\n\n"))
-
-    def _by_lines(self) -> list[str]:
-        """Cut by the number of lines of each; empty where those are not known, or do not fit the text."""
-        counts = [word.partition(":")[2] for word in self.head[4].split()]
-        if not self.whole or not all(counts) or sum(map(int, counts)) != self.body.count("\n"):
-            return []
-        lines, parts = lines_of(self.body), []
-        for count in map(int, counts):
-            parts.append("".join(lines[:count]))
-            del lines[:count]
-        return parts if all(map(_MESSAGE.match, parts)) else []
 
 
 def _sections(text: str) -> Iterator[_Section]:
@@ -138,15 +136,6 @@ def _sections(text: str) -> Iterator[_Section]:
 
 def _body(messages: Sequence[Message]) -> str:
     return redact("".join(map(_message, messages)))
-
-
-def _lines(messages: Sequence[Message], body: str) -> list[int]:
-    """Return how many lines each message has in the body; none where taking a credential out joined two of them."""
-    counts = [_message(m).count("\n") for m in messages]
-    if sum(counts) != body.count("\n"):  # one was more than a line long
-        parts = [redact(_message(m)) for m in messages]
-        counts = [part.count("\n") for part in parts] if "".join(parts) == body else []
-    return counts
 
 
 def _message(message: Message) -> str:

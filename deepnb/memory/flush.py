@@ -96,7 +96,8 @@ class Flusher:
         note = (self._backend.download_files([file])[0].content or b"").decode("utf-8", "replace")
         whole = "\n".join(f"{m.type} {message_text(m)}" for m in going)
         known = whole if by_hand else going[0].id or f"{going[0].type}\n{message_text(going[0])}"
-        mark = f"<!-- flush {'by hand ' * by_hand}{_hash(known)} -->"
+        told = sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        mark = f"<!-- flush {'by hand ' * by_hand}{told} -->"
         if mark in note:
             return None
         lines, how = self._lines(asked, going, file, note)
@@ -183,7 +184,3 @@ def _by_rule(going: Iterable[BaseMessage]) -> list[str]:
     """Return the sentences of these messages that the rules take for worth keeping; in those of a nested agent none."""
     texts = [] if writer().origin == "agent" else ["\n".join(_clean(said_in(m))) for m in going]
     return [*dict.fromkeys(sentence for text in texts for _, sentence in said(text))]
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from deepagents.backends import protocol
 from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
@@ -73,19 +73,22 @@ Facts = tuple[Sequence[str], Sequence[str]]
 """(texts of others, what the user says)"""
 
 
-class Guard(Protocol):
-    """What is asked of the guard before an agent's files."""
+class GuardedPaths:
+    """In the place of a `GuardedBackend`, for a program that holds nothing else back."""
 
-    @property
-    def runs(self) -> int | None:
-        """How many runs have ended; None where nobody counts them."""
+    runs = None
 
-    @property
-    def is_guarded(self) -> Callable[[str], bool]:
-        """Whether a path is behind it."""
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._files = frozenset(map(str.casefold, paths))
+        self._folders = tuple(path for path in self._files if path.endswith("/"))
+
+    def is_guarded(self, path: str) -> bool:
+        """Return whether a file is memory, a note or a skill, however a disk may let its path be spelled."""
+        plain = f"/{path.lstrip('/')}".casefold()
+        return plain in self._files or plain.startswith(self._folders)
 
     def drain(self) -> list[str]:
-        """Return the lines the user should see, each once."""
+        return []
 
 
 class GuardMiddleware(AgentMiddleware):
@@ -94,7 +97,10 @@ class GuardMiddleware(AgentMiddleware):
     name = "GuardMiddleware"
 
     def __init__(
-        self, guard: Guard, evicted_above: int | None = None, whole: Callable[[Any], Any] = lambda state: state
+        self,
+        guard: GuardedBackend | GuardedPaths,
+        evicted_above: int | None = None,
+        whole: Callable[[Any], Any] = lambda state: state,
     ) -> None:
         """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread.
 
@@ -126,28 +132,31 @@ class GuardMiddleware(AgentMiddleware):
         return self._ended(request, result, told)
 
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
-        """Return the result of a call, with the conflicts that its writes came to."""
+        """Return the result of a call, with the conflicts that its writes came to.
+
+        Files of its update that are not a tool's to write are left out; those of memory go home.
+        """
         made, key = request.tool_call, _key(request.tool_call)
         self._originals[key] = [one for one in self._originals.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():
             tell_notice(line)
-        with writing(**self._facts(request)):
-            result = self._without_records(result)
+        update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
+        if isinstance(files := update.get(keys.FILES), dict):
+            with writing(**self._facts(request)):  # by the writer it is known what is withheld
+                kept = {p: data for p, data in files.items() if not is_withheld(p)}
+                if isinstance(self._guard, GuardedBackend):
+                    kept = self._guard.take_files(kept)
+            if len(kept) != len(files):
+                result = replace(result, update={**update, keys.FILES: kept})
         # What goes to a file is masked before it is cut: the ends of a key that was cut are not recognized.
         if self._longest and isinstance(result, ToolMessage) and len(message_text(result)) >= self._longest:
             result = result.model_copy(update={"content": redact_value(result.content)})
-        return _with_conflicts(result, told)
-
-    def _without_records(self, result: Any) -> Any:
-        """Return what a tool gives, without the files of its update that are not a tool's to write; memory goes home."""
-        update = result.update if isinstance(result, Command) and isinstance(result.update, dict) else {}
-        files = update.get(keys.FILES)
-        if not isinstance(files, dict):
+        if not told or not isinstance(result, ToolMessage):
             return result
-        kept = {p: data for p, data in files.items() if not is_withheld(p)}
-        if (take := getattr(self._guard, "take_files", None)) is not None:
-            kept = take(kept)
-        return result if len(kept) == len(files) else replace(result, update={**update, keys.FILES: kept})
+        lines = "\n".join((*told, "Edit the file again only if you know which text is right; else ask the user."))
+        held = result.content
+        text = f"{held}\n\n{lines}" if isinstance(held, str) else [*held, {"type": "text", "text": lines}]
+        return result.model_copy(update={"content": text})
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         self._described |= self._foreign(tuple(request.tools or ()))
@@ -223,16 +232,6 @@ def _described(tools: Sequence[Any]) -> dict[str, str]:
     return found
 
 
-def _with_conflicts(result: Any, told: Sequence[str]) -> Any:
-    if not told or not isinstance(result, ToolMessage):
-        return result
-    lines = "\n".join((*told, "Edit the file again only if you know which text is right; else ask the user."))
-    held = result.content
-    return result.model_copy(
-        update={"content": f"{held}\n\n{lines}" if isinstance(held, str) else [*held, {"type": "text", "text": lines}]}
-    )
-
-
 def heard(state: Any, outer: Writer | None = None) -> Facts:
     """Return (texts of others, what the user says in their own words) in the messages of a state.
 
@@ -269,6 +268,7 @@ class ScopedBackend(WrapperBackend):
     def __init__(self, inner: GuardedBackend | MemoryStoreBackend, scope: Callable[[], Scope]) -> None:
         super().__init__(inner)
         self._scope = scope
+        self.mark_read, self.memory = inner.mark_read, inner.memory
 
     def shown(self, found: Sequence[Any]) -> list[Any]:
         scope = self._scope()
@@ -297,14 +297,6 @@ class ScopedBackend(WrapperBackend):
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""
         return self.read_refusal(path) or self.inner.append(path, line, typed=typed)
-
-    def mark_read(self, texts: Mapping[str, str]) -> None:
-        """Told on to the guard: the model has been shown these texts."""
-        self.inner.mark_read(texts)
-
-    def memory(self) -> Mapping[str, Any]:
-        """Return the files of memory that are not in the state: path -> FileData."""
-        return self.inner.memory()
 
     def may_read(self, path: str) -> bool:
         """Return whether the scope of the moment lets a file be read."""

@@ -1,6 +1,6 @@
 """Puts the memory files into the system prompt; when they are read again is the refresh policy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
@@ -92,8 +92,12 @@ class MemoryMiddleware(AgentMiddleware):
         if mark_read := getattr(self._backend, "mark_read", None):  # the guard: this is what the model has now seen
             mark_read(now)
         shown = {path: redact(text) for path, text in now.items()}
-        for line in _mask_notices(state, now, shown):
-            tell_notice(line)
+        told = state.get(keys.TOLD) or state.get(keys.MEMORY) or {}
+        for path, text in shown.items():  # what is masked now, and was not when the model last saw it
+            new = {*text.splitlines()} - {*now[path].splitlines(), *told.get(path, "").splitlines()}
+            if text != now[path] and new:
+                found = reasons(credentials(now[path]))
+                tell_notice(f"{path} holds {found}: masked in the prompt; the file itself was not changed")
         update = self._changed(state, shown)
         if (contents := (update or {}).get(keys.MEMORY)) is not None:
             known = self.shares(state.get(keys.MEMORY) or {})
@@ -137,7 +141,6 @@ class MemoryMiddleware(AgentMiddleware):
         return {path: redact(text) for path, text in now.items()}
 
     def _writes(self, request: ModelRequest) -> bool:
-        """Return whether the agent has the tools that write the files."""
         return WRITES in self._tools(tuple(request.tools or ()))
 
 
@@ -272,16 +275,6 @@ def texts(sources: Sequence[str], responses: Sequence[FileDownloadResponse]) -> 
             why = f"memory file {path} is not UTF-8 text (byte {error.start})"
             raise InvalidError(why, "save it as UTF-8, or remove it, then run again") from None
     return found
-
-
-def _mask_notices(state: Mapping[str, Any], now: Mapping[str, str], shown: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each file in which something is masked that was not masked when the thread's model last saw it."""
-    told = state.get(keys.TOLD) or state.get(keys.MEMORY) or {}
-    for path, text in shown.items():
-        new = {*text.splitlines()} - {*now[path].splitlines(), *told.get(path, "").splitlines()}
-        if text != now[path] and new:
-            found = reasons(credentials(now[path]))
-            yield f"{path} holds {found}: masked in the prompt; the file itself was not changed"
 
 
 def with_block(system: SystemMessage | None, block: str) -> SystemMessage:

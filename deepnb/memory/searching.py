@@ -93,7 +93,7 @@ class MemorySearch:
                 hits.append(hit)
             elif lines:
                 hits.append(replace(hit, text="\n".join(lines)[:_LONGEST]))
-        self.recalls.add(recalled(hits, files, query), query, at)
+        self.recalls.add(recalled(hits, files, query), query)
         said = [line for line in index.notices if not line.startswith("the search index was made")]  # that is no news
         self.notices += [line for line in said if line not in self.notices]
         index.notices.clear()
@@ -256,7 +256,23 @@ class MemoryToolsMiddleware(AgentMiddleware):
         self._sources = tuple(sources)
         self._now = now
         self._search = search
-        self.tools = [self._note_tool()] if search is None else [self._note_tool(), *self._search_tools()]
+        lines = _schema({"text": {"type": "string", "description": "One fact a line."}}, ["text"])
+        self.tools = [_tool(TOOL, _NOTE, lines, lambda text="", **_: self.note(str(text)))]
+        if search is not None:
+            whole = {"type": "integer"}
+            k = {**whole, "description": "At most; without it, as many as fit."}
+            fusion = {"type": "string", "enum": ["rank", "weight"]}
+            query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
+            place = _schema(
+                {"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}},
+                ["path"],
+            )
+            self.tools += [
+                _tool(SEARCH, _SEARCH, query, self.search),
+                _tool(
+                    GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)
+                ),
+            ]
 
     def note(self, text: str) -> str:
         """Add each line of a text to today's note as an entry; gives what came of it."""
@@ -299,21 +315,6 @@ class MemoryToolsMiddleware(AgentMiddleware):
         cut = f"\n(cut after {LONGEST:,} characters: ask for fewer lines)" if len(shown) > LONGEST else ""
         more = f"\n({len(text)} lines in all)" if len(text) >= start + most else ""
         return shown[:LONGEST] + cut + more or f"Error: {path} has {len(text)} lines"
-
-    def _note_tool(self) -> BaseTool:
-        schema = _schema({"text": {"type": "string", "description": "One fact a line."}}, ["text"])
-        return _tool(TOOL, _NOTE, schema, lambda text="", **_: self.note(str(text)))
-
-    def _search_tools(self) -> list[BaseTool]:
-        whole = {"type": "integer"}
-        k = {**whole, "description": "At most; without it, as many as fit."}
-        fusion = {"type": "string", "enum": ["rank", "weight"]}
-        query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
-        place = _schema({"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}}, ["path"])  # fmt: skip
-        return [
-            _tool(SEARCH, _SEARCH, query, self.search),
-            _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
-        ]
 
 
 def _schema(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:

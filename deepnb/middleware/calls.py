@@ -149,7 +149,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
             backend: What the file tools write to; None is `StateBackend()`.
             paths: What is guarded: files, and directories (ending in `/`).
         """
-        super().__init__(_Paths(paths))
+        super().__init__(guarding.GuardedPaths(paths))
         self._backend = SynchronousBackend(backend or StateBackend())
 
     def wrap_tool_call(self, request: Any, handler: Any) -> Any:
@@ -210,21 +210,3 @@ class GuardMiddleware(guarding.GuardMiddleware):
         ]
         kept = {path: data for path, data in files.items() if path not in problems}
         return replace(result, update={**update, keys.FILES: kept, keys.MESSAGES: said})
-
-
-class _Paths:
-    """What the guard needs to know of a program that holds nothing else back."""
-
-    runs = None
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._files = frozenset(map(str.casefold, paths))
-        self._folders = tuple(path for path in self._files if path.endswith("/"))
-
-    def is_guarded(self, path: str) -> bool:
-        """Whether a file is memory, a note or a skill, however a disk may let its path be spelled."""
-        plain = f"/{path.lstrip('/')}".casefold()
-        return plain in self._files or plain.startswith(self._folders)
-
-    def drain(self) -> list[str]:
-        return []

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from hashlib import sha256
 from typing import Any, cast
 
 from deepnb.persistence.savers import redacted_text
@@ -79,22 +78,17 @@ class Writer:
         for number, known in enumerate(self._requests):
             if known is value:
                 return {_CLASS: "Request", "same": number}
-        base, kept = self._nearest(value)
+        base: int | None = None
+        kept = 0
+        for number, known in reversed(tuple(enumerate(self._requests))):  # the one that this goes on from
+            if (same := _common(known.body, value.body)) > kept:
+                base, kept = number, same
+            if same == len(known.body):
+                break
         self._requests.append(value)
         new = [[_sent(piece) for piece in message] for message in value.body[kept:]]
         head = self._put(dumps([_sent(piece) for piece in value.head]))
         return {_CLASS: "Request", "head": head, "base": base, "kept": kept, "new": new}
-
-    def _nearest(self, value: Request) -> tuple[int | None, int]:
-        """Return (number of a request known that this one goes on from, how many of its messages it has)."""
-        found: tuple[int | None, int] = None, 0
-        for number, known in reversed(tuple(enumerate(self._requests))):
-            kept = _common(known.body, value.body)
-            if kept > found[1]:
-                found = number, kept
-            if kept == len(known.body):
-                break
-        return found
 
 
 class Reader:
@@ -147,16 +141,13 @@ class Reader:
             base = plain["base"]
             body = GrowingList[tuple[Sent, ...]]() if base is None else self._requests[base].body
             new = [tuple(Sent(*piece) for piece in message) for message in plain["new"]]
-            made = Request(self._head(plain["head"]), body.replace_from(plain["kept"], new))
+            if (name := plain["head"]) not in self._heads:
+                self._heads[name] = tuple(Sent(*piece) for piece in json.loads(self._get(name)))
+            made = Request(self._heads[name], body.replace_from(plain["kept"], new))
         except (LookupError, TypeError) as error:
             raise DamagedError(str(error)) from None
         self._requests.append(made)
         return made
-
-    def _head(self, name: str) -> tuple[Sent, ...]:
-        if name not in self._heads:
-            self._heads[name] = tuple(Sent(*piece) for piece in json.loads(self._get(name)))
-        return self._heads[name]
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
@@ -172,17 +163,11 @@ def dumps(value: Any) -> str:
     return text
 
 
-def name_of(text: str) -> str:
-    """Return the name under which a text is kept."""
-    return sha256(text.encode()).hexdigest()[:32]
-
-
 def _sent(piece: Sent) -> list[Any]:
     return [piece.part, redacted_text(piece.label), redacted_text(piece.text), piece.tokens]
 
 
 def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
-    """Return how many messages two requests begin with alike."""
     most = min(len(a), len(b))
     if a.shares(b):
         return most
@@ -191,12 +176,7 @@ def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
 
 def _is_image(key: object, value: object) -> bool:
     """Return whether a value is base64, which is full of what looks drawn by chance."""
-    return (
-        isinstance(key, str)
-        and key.startswith(("image/", "application/pdf"))
-        and isinstance(value, str)
-        and key != "image/svg+xml"
-    )
+    return isinstance(value, str) and key != "image/svg+xml" and str(key).startswith(("image/", "application/pdf"))
 
 
 @cache

@@ -177,15 +177,10 @@ def checked_format(execute: Callable[[str], Sequence[Sequence[Any]]], where: str
         what = f"{where} was written by a later deepnb (format {version}; this one reads up to {FORMAT})"
         raise RefusedError(what, "pip install -U deepnb, or choose another file")
     if version == FORMAT:
-        _look(execute, TABLES)
-        if execute("SELECT 1 FROM deepnb_turns LIMIT 1"):
-            _look(execute, LANGGRAPH)
+        kept = execute("SELECT 1 FROM deepnb_turns LIMIT 1")
+        for table, columns in (TABLES | (LANGGRAPH if kept else {})).items():
+            execute(f"SELECT {columns} FROM {table} LIMIT 0")
     return version
-
-
-def _look(execute: Callable[[str], object], tables: Mapping[str, str]) -> None:
-    for table, columns in tables.items():
-        execute(f"SELECT {columns} FROM {table} LIMIT 0")
 
 
 def damaged(where: str, why: str) -> RefusedError:

@@ -25,7 +25,9 @@ class Erasure:
     def __init__(self, database: Database, words: str, is_memory: Callable[[str], bool]) -> None:
         """`is_memory` tells the files whose text is not of the conversation."""
         self._database, self._words, self._is_memory = database, words, is_memory
-        self._written = re.compile(r"(?:\s|\\[nrt])+".join(map(_as_json, words.split())), re.IGNORECASE)
+        forms = ((word, json.dumps(word, ensure_ascii=False)[1:-1]) for word in words.split())
+        each = (f"(?:{'|'.join(map(re.escape, dict.fromkeys(some)))})" for some in forms)
+        self._written = re.compile(r"(?:\s|\\[nrt])+".join(each), re.IGNORECASE)
         """The words as they are, and as JSON writes them."""
         self._bytes = re.compile(re.escape(words.split()[0].encode()), re.IGNORECASE)
 
@@ -110,12 +112,6 @@ class Erasure:
             new = blot_out(self._words, value)
             return value if new == value else new
         return rebuilt(value, self._all)
-
-
-def _as_json(word: str) -> str:
-    """Return a pattern of a word as it is, and as a JSON string has it."""
-    forms = dict.fromkeys((word, json.dumps(word, ensure_ascii=False)[1:-1]))
-    return f"(?:{'|'.join(map(re.escape, forms))})"
 
 
 def _changed(value: Mapping[Any, Any], change: Callable[[Any, Any], Any]) -> Any:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
@@ -49,7 +49,15 @@ class PostgresDatabase(Database):
         self._locks, self._claims = self._connection(), self._connection()
         try:
             with self._exclusive(_MIGRATE):
-                self.migrate(self._format())
+                there = (
+                    "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = current_schema()"
+                )
+                ours = self.execute(there, "deepnb_format")
+                try:
+                    version = checked_format(self.execute, self.where) if ours else None
+                except psycopg.ProgrammingError as error:  # a table or a column that is not there
+                    raise damaged(self.where, str(error).split("\n")[0]) from None
+                self.migrate(version)
                 self.saver = saver_class(self._connection())
                 self.saver.setup()
                 self.store = store_class(self._connection())
@@ -72,18 +80,6 @@ class PostgresDatabase(Database):
         self._open.append(made)
         return made
 
-    def _format(self) -> int | None:
-        """Return the format of what is there; None where nothing is of ours."""
-        if not self.execute(
-            "SELECT 1 FROM information_schema.tables WHERE table_name = ? AND table_schema = current_schema()",
-            "deepnb_format",
-        ):
-            return None
-        try:
-            return checked_format(self.execute, self.where)
-        except self._errors.ProgrammingError as error:  # a table or a column that is not there
-            raise damaged(self.where, str(error).split("\n")[0]) from None
-
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._local, self._rows.cursor() as cursor:
             cursor.execute(  # a text of PostgreSQL has no NUL
@@ -97,10 +93,8 @@ class PostgresDatabase(Database):
         with self._local, self._rows.transaction():
             yield
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        with self._exclusive(_WRITE):
-            yield
+    def lock(self) -> AbstractContextManager[None]:
+        return self._exclusive(_WRITE)
 
     @contextmanager
     def _exclusive(self, what: int) -> Iterator[None]:

@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from deepnb.persistence.codec import dumps, name_of
+from deepnb.persistence.codec import dumps
 from deepnb.persistence.database import Database, damaged
 from deepnb.values.errors import RefusedError
 
@@ -77,7 +78,7 @@ class Records:
 
     def put(self, text: str) -> str:
         """Keep a text once; return its name."""
-        name = name_of(text)
+        name = sha256(text.encode()).hexdigest()[:32]
         if name not in self._put:
             made = "INSERT INTO deepnb_values (id, value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
             self._database.execute(made, name, text)
@@ -216,17 +217,7 @@ _BYTES = 32
 
 
 def signer(about: str) -> Sign:
-    """Signs with the user's own key, which is made when it is first needed: `~/.deepnb/key`."""
-    key = hmac.digest(_user_key(), about.encode(), "sha256")
-
-    def sign(value: Any) -> str:
-        text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
-        return hmac.new(key, text.encode(), "sha256").hexdigest()
-
-    return sign
-
-
-def _user_key() -> bytes:
+    """Sign with the user's own key, which is made when it is first needed: `~/.deepnb/key`."""
     path = Path.home() / ".deepnb" / "key"
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -247,4 +238,10 @@ def _user_key() -> bytes:
         ) from None
     if len(key) != _BYTES:
         raise RefusedError(f"{path} is no key of deepnb's", "remove it: calls that wait are then asked about again")
-    return key
+    own = hmac.digest(key, about.encode(), "sha256")
+
+    def sign(value: Any) -> str:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=repr)
+        return hmac.new(own, text.encode(), "sha256").hexdigest()
+
+    return sign

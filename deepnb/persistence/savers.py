@@ -145,27 +145,21 @@ def _plain(channel: str, value: Any) -> Any:
 
 def copy_checkpoints(source: InMemorySaver, target: BaseCheckpointSaver[Any]) -> None:
     """Put all that was kept in memory into a database, under the same ids."""
-    for thread, spaces in source.storage.items():
-        for space, checkpoints in spaces.items():
-            for id_ in sorted(checkpoints):
-                place = {"thread_id": thread, "checkpoint_ns": space}
-                found = source.get_tuple({"configurable": {**place, "checkpoint_id": id_}})
-                assert found is not None
-                parent = {"checkpoint_id": p} if (p := checkpoints[id_][2]) else {}
-                versions = dict(found.checkpoint["channel_versions"])
-                target.put({"configurable": {**place, **parent}}, found.checkpoint, found.metadata, versions)
-                _copy_writes(source, target, (thread, space, id_))
-
-
-def _copy_writes(source: InMemorySaver, target: BaseCheckpointSaver[Any], place: tuple[str, str, str]) -> None:
-    thread, space, id_ = place
-    by_task: dict[tuple[str, str], list[tuple[str, Any]]] = {}
-    for (task, _), (_, channel, value, path) in sorted(source.writes.get(place, {}).items()):
-        by_task.setdefault((task, path), []).append((channel, source.serde.loads_typed(value)))
-    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": id_}}
-    for (task, path), writes in by_task.items():
-        if ordinary := [one for one in writes if one[0] not in WRITES_IDX_MAP]:
-            target.put_writes(config, ordinary, task, path)
-        for one in writes:
-            if one[0] in WRITES_IDX_MAP:  # it has a fixed place beside the others of its task
-                target.put_writes(config, [one], task, path)
+    kept = ((t, s, id_) for t, spaces in source.storage.items() for s, made in spaces.items() for id_ in sorted(made))
+    for thread, space, id_ in kept:
+        place = {"thread_id": thread, "checkpoint_ns": space}
+        config: Any = {"configurable": {**place, "checkpoint_id": id_}}
+        found = source.get_tuple(config)
+        assert found is not None
+        parent = {"checkpoint_id": p} if (p := source.storage[thread][space][id_][2]) else {}
+        versions = dict(found.checkpoint["channel_versions"])
+        target.put({"configurable": {**place, **parent}}, found.checkpoint, found.metadata, versions)
+        by_task: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        for (task, _), (_, channel, value, path) in sorted(source.writes.get((thread, space, id_), {}).items()):
+            by_task.setdefault((task, path), []).append((channel, source.serde.loads_typed(value)))
+        for (task, path), writes in by_task.items():
+            if ordinary := [one for one in writes if one[0] not in WRITES_IDX_MAP]:
+                target.put_writes(config, ordinary, task, path)
+            for one in writes:
+                if one[0] in WRITES_IDX_MAP:  # it has a fixed place beside the others of its task
+                    target.put_writes(config, [one], task, path)

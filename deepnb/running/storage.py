@@ -175,9 +175,7 @@ class Storage:
     def keep(self, directory: Path) -> int:
         """Keep memory in a directory from now on, joined with what is there; return how many files went there."""
         lock = partial(directory_lock, directory)
-        count = self.move(Place(DiskBackend(directory, private=True), lock, directory=str(directory)))
-        self.search.recalls.keep(str(directory))
-        return count
+        return self.move(Place(DiskBackend(directory, private=True), lock, directory=str(directory)))
 
     def move(self, home: Place) -> int:
         """Keep memory at another place from now on, with what is there already; return how many files went there."""

@@ -1,7 +1,6 @@
-"""One SQLite file through one library: the standard one, or apsw where that is the one that loads sqlite-vec.
+"""One SQLite file of an index, and the tables in it.
 
-Two libraries on one file in one process break each other's locks, so the first one a process takes for a
-file stays. Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
+Writers wait for each other (`BEGIN IMMEDIATE`), readers see one state (WAL).
 """
 
 import importlib
@@ -16,13 +15,11 @@ from deepnb.values.errors import BusyError, RefusedError
 
 SECONDS = 60
 """How long a writer waits for another one."""
-READER_MS = 500
-"""How long the cutting of the log waits for readers."""
+LOG = 4_194_304
+"""Bytes of the log (-wal) that are kept for the next write; SQLite would keep as many as the largest one took."""
 _DAMAGED = (11, 26)
 """SQLITE_CORRUPT and SQLITE_NOTADB, the low byte of a result code (sqlite.org/rescode.html)."""
 _BUSY = (5, 6)
-
-_libraries: dict[str, str] = {}
 
 
 class Damaged(Exception):
@@ -32,30 +29,22 @@ class Damaged(Exception):
 class Database:
     """An open database; `vectors` says whether sqlite-vec is loaded into it."""
 
-    def __init__(self, path: str, library: str = "") -> None:
-        """`path` may be ":memory:". `library` is "sqlite3" or "apsw"; left out, the one that loads sqlite-vec."""
+    def __init__(self, path: str) -> None:
+        """`path` may be ":memory:"."""
         self.path = path
-        place = os.path.realpath(path)
-        self.library = (library if path == ":memory:" else _libraries.setdefault(place, library or _best())) or _best()
         self.vectors = False
-        apsw = importlib.import_module("apsw") if self.library == "apsw" else None
-        self._errors = (apsw.Error,) if apsw else (sqlite3.Error,)
         with self._user_errors():
             if path != ":memory:":
                 with suppress(OSError):  # it is there, and keeps its mode
                     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            if apsw:
-                self._db = apsw.Connection(path)
-                self._db.set_busy_timeout(SECONDS * 1000)
-            else:
-                self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
-        with suppress(Exception):
+            self._db = sqlite3.connect(path, timeout=SECONDS, isolation_level=None, check_same_thread=False)
+        with suppress(Exception):  # sqlite-vec is not installed, or this Python's SQLite loads no extensions
             self.vectors = _with_vectors(self._db)
 
     def share(self) -> None:
         """Let readers read while one writes (WAL, where the file system has it); only for a file of our own.
 
-        What is deleted is overwritten. Two processes that do so at once may have to try again.
+        Two processes that do so at once may have to try again.
         """
         end = time.monotonic() + SECONDS
         while True:
@@ -63,9 +52,9 @@ class Database:
                 with self._user_errors(busy=False):
                     self._db.execute("PRAGMA journal_mode = WAL").fetchall()
                     self._db.execute("PRAGMA synchronous = NORMAL").fetchall()
-                    self._db.execute("PRAGMA secure_delete = ON").fetchall()
+                    self._db.execute(f"PRAGMA journal_size_limit = {LOG}").fetchall()
                 return
-            except self._errors as error:
+            except sqlite3.Error as error:
                 if _code(error) not in _BUSY or time.monotonic() > end:
                     raise
                 time.sleep(0.02)
@@ -83,29 +72,6 @@ class Database:
         with self._user_errors():
             self._db.executemany(sql, rows)
 
-    def empty_log(self) -> bool:
-        """Take all that was written over into the file itself and cut its log (-wal) to nothing; whether that was done.
-
-        A reader in another process can be in the way: it is waited for, but not for long.
-        """
-        with self._impatient():
-            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def vacuum(self) -> bool:
-        """Write the file anew, without what was deleted in it; whether that was done, since others may be using it."""
-        with self._impatient(), suppress(BusyError, *self._errors):
-            self.rows("VACUUM")
-            return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
-        return False
-
-    @contextmanager
-    def _impatient(self) -> Iterator[None]:
-        self.rows(f"PRAGMA busy_timeout = {READER_MS}")
-        try:
-            yield
-        finally:
-            self.rows(f"PRAGMA busy_timeout = {SECONDS * 1000}")
-
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[None]:
         """Yield all or nothing, against one state of the file; a writer keeps others from writing meanwhile."""
@@ -119,14 +85,14 @@ class Database:
         self.rows("COMMIT")
 
     def close(self) -> None:
-        with suppress(*self._errors):
+        with suppress(sqlite3.Error):
             self._db.close()
 
     @contextmanager
     def _user_errors(self, *, busy: bool = True) -> Iterator[None]:
         try:
             yield
-        except self._errors as error:
+        except sqlite3.Error as error:
             if _code(error) in _DAMAGED:
                 raise Damaged(str(error)) from None
             if busy and _code(error) in _BUSY:
@@ -135,29 +101,8 @@ class Database:
             raise
 
 
-def has_fts5() -> bool:
-    """Return whether the library that would be taken can do full-text search."""
-    try:
-        Database(":memory:").rows("CREATE VIRTUAL TABLE probe USING fts5(x)")
-    except Exception:
-        return False
-    return True
-
-
-def _best() -> str:
-    """sqlite3, unless only apsw can load sqlite-vec, or only apsw has FTS5."""
-    if hasattr(sqlite3.Connection, "enable_load_extension"):
-        return "sqlite3"
-    try:
-        importlib.import_module("sqlite_vec")
-        importlib.import_module("apsw")
-    except ImportError:
-        return "sqlite3"
-    return "apsw"
-
-
-def _with_vectors(connection: Any) -> bool:
-    """Load sqlite-vec; raises whatever stands in the way."""
+def _with_vectors(connection: sqlite3.Connection) -> bool:
+    """Load sqlite-vec; raise whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
     connection.enable_load_extension(True)
     try:
@@ -167,16 +112,15 @@ def _with_vectors(connection: Any) -> bool:
     return True
 
 
-def _code(error: Exception) -> int:
-    """SQLite's primary result code, 0 where the error has none."""
-    code = getattr(error, "sqlite_errorcode", None) or getattr(error, "result", None) or 0
-    return int(code) & 0xFF
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code, 0 where the error has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 # -- The tables of an index; `PRAGMA user_version` says which version made them
 
 VERSION = 8
-"""Of the tables, and of how `words` and `chunks` read a text: an index of an older one is made again from its texts."""
+"""Of the tables, and of how `words` and `chunks` read a text: an index of an older one is made anew."""
 APPLICATION = 0x646E6273
 """`PRAGMA application_id` of an index, so that no other SQLite file is taken for one ("dnbs")."""
 

@@ -7,7 +7,7 @@ to a given day. A date without a year is of the latest year that has anything of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -139,7 +139,9 @@ class _Found:
             ):  # Tuesday, 4 May: of the two the date counts
                 other = out.pop()
                 span = span if days[0] else other
-            elif out and _between(text[:end], text[end:a]):
+            elif out and (
+                _TO.fullmatch(text, end, a) or (_AND.fullmatch(text, end, a) and _BETWEEN.search(text, 0, end))
+            ):
                 weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
                 span = _joined(out.pop(), span, today, weekdays)
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
@@ -152,10 +154,6 @@ class _Found:
             out.append(span)
             begin, end = a, b
         return tuple(dict.fromkeys(out))[:MOST]
-
-
-def _between(before: str, between: str) -> bool:
-    return bool(_TO.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before)))
 
 
 def _joined(one: Span, other: Span, today: date, weekdays: bool) -> Span:
@@ -246,35 +244,41 @@ def _year(said: str | None, today: date) -> int:
     return _number(said)
 
 
-def _ago(found: re.Match[str], today: date) -> Span:
-    count = _number(found["count"])
-    unit = found["unit"].lower()
-    if unit in ("day", "天", "日"):
-        return _one(today - timedelta(days=count))
-    if unit in ("week", "周", "星期", "礼拜"):
-        return _week(today, count)
-    if unit in ("month", "月"):
-        return _month_back(today, count)
+_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "周末": "weekend", "月": "month"}
+_UNITS |= {"季度": "quarter", "年": "year"}
+
+
+def _unit(found: re.Match[str]) -> str:
+    return _UNITS.get(found["unit"], found["unit"].lower())
+
+
+def _back(unit: str, count: int, today: date) -> Span:
+    """Return the day, week, month, quarter or year so many before that of today."""
+    match unit:
+        case "day":
+            return _one(today - timedelta(days=count))
+        case "week":
+            return _week(today, count)
+        case "month":
+            return _month_back(today, count)
+        case "quarter":
+            at = today.year * 4 + (today.month - 1) // 3 - count
+            return _quarter(at // 4, at % 4 + 1)
     return Span(date(today.year - count, 1, 1), date(today.year - count, 12, 31))
+
+
+def _ago(found: re.Match[str], today: date) -> Span:
+    return _back(_unit(found), _number(found["count"]), today)
 
 
 def _last(found: re.Match[str], today: date) -> Span:
     """ "last week" and its like; "past" and "this" are until today."""
-    last = (found.groupdict().get("which") or "").lower() in ("last", "previous", "上", "上个")
-    unit = found["unit"].lower()
-    if unit in ("week", "周", "星期", "礼拜"):
-        return _week(today, 1 if last else 0)
-    if unit in ("weekend", "周末"):
-        monday = today - timedelta(days=today.weekday())
-        ended = monday - timedelta(days=2) if last or today.weekday() < 5 else monday + timedelta(days=5)
-        return Span(ended, ended + timedelta(days=1))
-    if unit in ("month", "月"):
-        return _month_back(today, 1 if last else 0)
-    if unit in ("quarter", "季度"):
-        at = today.year * 4 + (today.month - 1) // 3 - last
-        return _quarter(at // 4, at % 4 + 1)
-    year = today.year - last
-    return Span(date(year, 1, 1), date(year, 12, 31))
+    last = _which(found.groupdict()) in ("last", "previous", "上", "上个")
+    if (unit := _unit(found)) != "weekend":
+        return _back(unit, int(last), today)
+    monday = today - timedelta(days=today.weekday())
+    ended = monday - timedelta(days=2) if last or today.weekday() < 5 else monday + timedelta(days=5)
+    return Span(ended, ended + timedelta(days=1))
 
 
 def _weekday(found: re.Match[str], today: date, before: int = 0) -> Span:
@@ -316,8 +320,8 @@ def _day_in_month(found: re.Match[str], today: date) -> Span:
 
 def _recent(found: re.Match[str], today: date) -> Span:
     """ "the last three days": with today."""
-    unit = {"week": 7, "周": 7, "星期": 7, "礼拜": 7, "month": 30, "月": 30, "year": 365, "年": 365}
-    return Span(today - timedelta(days=_number(found["count"] or "1") * unit.get(found["unit"].lower(), 1)), today)
+    days = {"day": 1, "week": 7, "month": 30, "year": 365}[_unit(found)]
+    return Span(today - timedelta(days=_number(found["count"] or "1") * days), today)
 
 
 def _numbered_week(found: re.Match[str], today: date) -> Span:
@@ -392,88 +396,87 @@ def _number(said: str) -> int:
     return int("".join(str(_HAN.get(sign, sign)) for sign in said))
 
 
-def _patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
-    """Yield what is looked for, the longest first, how it is read, and whether it is relative to today."""
-    sure = "|".join(month for month in _MONTHS if month not in ("may", "march"))
-    absolute = (
-        *_FULL,
-        rf"{_ZH_YEAR}{_ZH_MONTH}{_ZH_DAY}",
-        r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])",
-        rf"\b{_MONTH},? (?:of )?{_YEAR}",
-        rf"\b{_DAY} (?:of )?{_MONTH}",
-        rf"\b{_MONTH} (?:the )?{_DAY}",
-        rf"\b(?:in|of|during|since|until|by|from|late|early|mid|this|last) (?:late |early |mid-?)?{_MONTH}",
-        rf"\b(?P<month>{sure})\b",
-        rf"{_ZH_YEAR}{_ZH_MONTH}份?",
-        rf"{_ZH_MONTH}{_ZH_DAY}",
-        rf"(?<!个){_ZH_MONTH}份?(?!前|后)",
-        rf"\b(?:in|during|since|of) {_YEAR}",
-    )
-    weekday, zh_weekday = rf"(?P<weekday>{'|'.join(_DAYS)})\b", "(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
-    week = rf"(?:(?P<which>last|this|previous) week|the week before last|{_COUNT} weeks? ago)"
-    zh_unit = "(?P<unit>天|日|周|星期|礼拜|月|年)"
-    relative: tuple[tuple[str, Read], ...] = (
-        (rf"\b(?:on )?{weekday},? (?:(?:of|in|de|der) )?{week}\b", _day_in_week),
-        (rf"\b{week}(?:'s)? (?:on )?{weekday}", _day_in_week),
-        (rf"(?P<count>{_ZH}{{1,3}})个?(?:周|星期|礼拜)(?:以|之)?前的?{zh_weekday}", _day_in_week),
-        (rf"\b(?:on )?(?:the )?{_DAY} of (?P<which>last|this) month\b", _day_in_month),
-        (rf"(?P<which>上个?|这个?|本)月{_ZH_DAY}", _day_in_month),
-        (rf"\b(?:the )?{weekday} before last\b", lambda found, today: _weekday(found, today, 7)),
-        (rf"\b(?P<which>last|past) {weekday}", _weekday),
-        (rf"(?P<which>上上个?|上个?){zh_weekday}", _zh_weekday),
-        (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
-        (rf"(?P<count>{_ZH}{{1,3}})个?{zh_unit}(?:以|之)?前", _ago),
-        (rf"\b(?:(?:last|past|previous) {_COUNT}|past) (?P<unit>day|week|month|year)s?\b", _recent),
-        (rf"(?:最近|过去|近)(?:的)?(?P<count>{_ZH}{{1,3}})个?{zh_unit}间?", _recent),
-        (r"大前天", _days_back(3)),
-        (r"\bthe day before yesterday\b|前天|前晚|前儿", _days_back(2)),
-        (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜|昨儿", _days_back(1)),
-        (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚|今儿", _days_back(0)),
-        (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
-        (r"\bthe month before last\b|上上个?月", lambda _, today: _month_back(today, 2)),
-        (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b", _last),
-        (r"(?P<which>上个?|这个?|本)(?P<unit>周末|(?:周|星期|礼拜)(?![一二三四五六日天])|月|季度)", _last),
-        (_ZH_YEAR, _date),
-    )
-    quarters = (
-        rf"\b(?:(?P<before>(?:19|20)\d\d)[ -])?Q(?P<quarter>[1-4])\b(?:(?:,? (?:of )?|[/-]){_YEAR})?",
-        rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?",
-        rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度",
-    )
-    others: tuple[tuple[str, Read], ...] = (
-        (rf"\b(?P<which>this|on) {weekday}", _weekday),
-        (rf"(?<![下每个])(?P<which>这个?|本)?{zh_weekday}", _zh_weekday),
-        (rf"\bon the {_DAY}(?=\W*$|[^\w\s]|\s+(?:{_AFTER_DAY})\b)", _day_in_month),
-    )
+# -- what is looked for, and how it is read
+
+_SURE_MONTH = "|".join(month for month in _MONTHS if month not in ("may", "march"))
+_ABSOLUTE = (
+    *_FULL,
+    rf"{_ZH_YEAR}{_ZH_MONTH}{_ZH_DAY}",
+    r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?![\d-])",
+    rf"\b{_MONTH},? (?:of )?{_YEAR}",
+    rf"\b{_DAY} (?:of )?{_MONTH}",
+    rf"\b{_MONTH} (?:the )?{_DAY}",
+    rf"\b(?:in|of|during|since|until|by|from|late|early|mid|this|last) (?:late |early |mid-?)?{_MONTH}",
+    rf"\b(?P<month>{_SURE_MONTH})\b",
+    rf"{_ZH_YEAR}{_ZH_MONTH}份?",
+    rf"{_ZH_MONTH}{_ZH_DAY}",
+    rf"(?<!个){_ZH_MONTH}份?(?!前|后)",
+    rf"\b(?:in|during|since|of) {_YEAR}",
+)
+_WEEKDAY_NAME, _ZH_WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)})\b", "(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
+_WEEKS = rf"(?:(?P<which>last|this|previous) week|the week before last|{_COUNT} weeks? ago)"
+_ZH_UNIT = "(?P<unit>天|日|周|星期|礼拜|月|年)"
+_RELATIVE: tuple[tuple[str, Read], ...] = (
+    (rf"\b(?:on )?{_WEEKDAY_NAME},? (?:(?:of|in|de|der) )?{_WEEKS}\b", _day_in_week),
+    (rf"\b{_WEEKS}(?:'s)? (?:on )?{_WEEKDAY_NAME}", _day_in_week),
+    (rf"(?P<count>{_ZH}{{1,3}})个?(?:周|星期|礼拜)(?:以|之)?前的?{_ZH_WEEKDAY}", _day_in_week),
+    (rf"\b(?:on )?(?:the )?{_DAY} of (?P<which>last|this) month\b", _day_in_month),
+    (rf"(?P<which>上个?|这个?|本)月{_ZH_DAY}", _day_in_month),
+    (rf"\b(?:the )?{_WEEKDAY_NAME} before last\b", lambda found, today: _weekday(found, today, 7)),
+    (rf"\b(?P<which>last|past) {_WEEKDAY_NAME}", _weekday),
+    (rf"(?P<which>上上个?|上个?){_ZH_WEEKDAY}", _zh_weekday),
+    (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
+    (rf"(?P<count>{_ZH}{{1,3}})个?{_ZH_UNIT}(?:以|之)?前", _ago),
+    (rf"\b(?:(?:last|past|previous) {_COUNT}|past) (?P<unit>day|week|month|year)s?\b", _recent),
+    (rf"(?:最近|过去|近)(?:的)?(?P<count>{_ZH}{{1,3}})个?{_ZH_UNIT}间?", _recent),
+    (r"大前天", _days_back(3)),
+    (r"\bthe day before yesterday\b|前天|前晚|前儿", _days_back(2)),
+    (r"\byesterday\b|\blast night\b|昨天|昨日|昨晚|昨夜|昨儿", _days_back(1)),
+    (r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|今早|今晚|今儿", _days_back(0)),
+    (r"\bthe week before last\b|上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, today: _week(today, 2)),
+    (r"\bthe month before last\b|上上个?月", lambda _, today: _month_back(today, 2)),
+    (r"\b(?P<which>last|previous|this|past) (?P<unit>weekend|week|month|year|quarter)\b", _last),
+    (r"(?P<which>上个?|这个?|本)(?P<unit>周末|(?:周|星期|礼拜)(?![一二三四五六日天])|月|季度)", _last),
+    (_ZH_YEAR, _date),
+)
+_QUARTERS = (
+    rf"\b(?:(?P<before>(?:19|20)\d\d)[ -])?Q(?P<quarter>[1-4])\b(?:(?:,? (?:of )?|[/-]){_YEAR})?",
+    rf"\b(?P<quarter>{'|'.join(_ORDINALS)}) quarter\b(?: (?:of )?{_YEAR})?",
+    rf"(?:{_ZH_YEAR})?第?(?P<quarter>[一二三四1-4])季度",
+)
+_OTHERS: tuple[tuple[str, Read], ...] = (
+    (rf"\b(?P<which>this|on) {_WEEKDAY_NAME}", _weekday),
+    (rf"(?<![下每个])(?P<which>这个?|本)?{_ZH_WEEKDAY}", _zh_weekday),
+    (rf"\bon the {_DAY}(?=\W*$|[^\w\s]|\s+(?:{_AFTER_DAY})\b)", _day_in_month),
+)
+_WEAK_WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?"
+_WEAK_ROWS: tuple[tuple[str, Read], ...] = (
+    (rf"\b(?:(?P<which>last|past|this|on) )?{_WEAK_WEEKDAY}", _weekday),
+    (rf"\b(?:(?:on|from) )?(?:the )?{_DAY.replace(')?', ')')}", _day_in_month),
+    (rf"(?<![\d月]){_ZH_DAY}", _day_in_month),
+    (r"(?:\b(?:over|at|on|during) )?(?:\bthe )?(?P<unit>\bweekend\b|周末)", _last),
+    (r"\bmy (?P<unit>week|month|year)\b", _last),
+    (r"\b(?:week|kw|semaine|semana) (?P<week>\d\d?)\b", _numbered_week),
+    (r"(?<![\d/.])(?P<a>\d\d?)/(?P<b>\d\d?)(?:/(?P<year>(?:19|20)\d\d))?(?![\d/])", _figures),
+    (r"(?<![\d.-])(?P<b>\d\d?)[.-](?P<a>\d\d?)[.-](?P<year>(?:19|20)\d\d)?(?![\d-])", _figures),
+    (rf"\b{_MONTH}", _date),
+    (rf"\b{_YEAR}(?!年)", _date),
+)
+"""What is a date only where nothing else is asked."""
+
+
+_PATTERNS = tuple(
+    (re.compile(pattern, re.IGNORECASE), read, is_relative)
     for rows, is_relative in (
-        (((pattern, _in_quarter) for pattern in quarters), False),
-        (((pattern, _date) for pattern in absolute), False),
-        (relative, True),
-        (others, False),
-    ):
-        for pattern, read in rows:
-            yield re.compile(pattern, re.IGNORECASE), read, is_relative
-
-
-def _weak_patterns() -> Iterator[tuple[re.Pattern[str], Read, bool]]:
-    """Yield what is a date only where nothing else is asked."""
-    weekday = rf"(?P<weekday>{'|'.join(_DAYS)}|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?"
-    for pattern, read in (
-        (rf"\b(?:(?P<which>last|past|this|on) )?{weekday}", _weekday),
-        (rf"\b(?:(?:on|from) )?(?:the )?{_DAY.replace(')?', ')')}", _day_in_month),
-        (rf"(?<![\d月]){_ZH_DAY}", _day_in_month),
-        (r"(?:\b(?:over|at|on|during) )?(?:\bthe )?(?P<unit>\bweekend\b|周末)", _last),
-        (r"\bmy (?P<unit>week|month|year)\b", _last),
-        (r"\b(?:week|kw|semaine|semana) (?P<week>\d\d?)\b", _numbered_week),
-        (r"(?<![\d/.])(?P<a>\d\d?)/(?P<b>\d\d?)(?:/(?P<year>(?:19|20)\d\d))?(?![\d/])", _figures),
-        (r"(?<![\d.-])(?P<b>\d\d?)[.-](?P<a>\d\d?)[.-](?P<year>(?:19|20)\d\d)?(?![\d-])", _figures),
-        (rf"\b{_MONTH}", _date),
-        (rf"\b{_YEAR}(?!年)", _date),
-    ):
-        yield re.compile(pattern, re.IGNORECASE), read, False
-
-
-_PATTERNS, _WEAK = tuple(_patterns()), tuple(_weak_patterns())
+        ([(pattern, _in_quarter) for pattern in _QUARTERS], False),
+        ([(pattern, _date) for pattern in _ABSOLUTE], False),
+        (_RELATIVE, True),
+        (_OTHERS, False),
+    )
+    for pattern, read in rows
+)
+"""The longest first, with how each is read, and whether it is relative to today."""
+_WEAK = tuple((re.compile(pattern, re.IGNORECASE), read, False) for pattern, read in _WEAK_ROWS)
 
 # -- ranges
 

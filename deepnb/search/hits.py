@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import date
 from difflib import get_close_matches
@@ -24,16 +22,15 @@ LEAST = 60
 """Characters: a budget with less than these left is used up."""
 PASSED = 12
 """How many hits that are too long for the rest of a budget are passed over in search of one that is not."""
-_DAY = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")  # 2026-03-04
 
 
 @dataclass(frozen=True)
 class Hit:
     """A passage that was found: whole lines `start` to `end` (from 1), or a part of one line that is very long.
 
-    `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line:
-    exact (an identifier), words, grams (words that look alike), vector; "day" is that of a query which only names days. `heading` has the headings above it,
-    outermost first.
+    `score` falls from hit to hit and means nothing by itself. `leg` names the legs that found its best line: exact (an
+    identifier), words, grams (words that look alike), vector; "day" is that of a query which only names days. `heading`
+    has the headings above it, outermost first.
     """
 
     path: str
@@ -64,21 +61,6 @@ def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hi
     )
 
 
-def fading(half_life: float, today: date | None) -> Callable[[str], float]:
-    """1 for a path without a date or of today, 0.75 after one half-life, 0.5 for what is very old."""
-    now = today or date.today()
-
-    def of(path: str) -> float:
-        found = _DAY.search(path)
-        with suppress(ValueError):
-            if found:
-                age = max((now - date(*map(int, found.groups()))).days, 0)
-                return float(0.5 + 0.5 ** (1 + age / half_life))
-        return 1.0
-
-    return of
-
-
 class Room:
     """How many characters the next hit may have: those of a passage, and no more than are left of a budget.
 
@@ -86,35 +68,25 @@ class Room:
     """
 
     def __init__(self, passage: int, budget: float) -> None:
-        self.passage, self._left = passage, budget
+        self.passage, self.left = passage, budget
 
     def below(self, heading: str) -> int:
         """Return the characters of a passage below this heading."""
-        return max(int(min(self.passage, self._left)) - len(heading) - 1, 1)
-
-    def take(self, hit: Hit) -> bool:
-        """Return whether there is room for a hit; it is taken up."""
-        size = len(hit.text) + len(hit.heading) + 1
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
-
-    @property
-    def full(self) -> bool:
-        return self._left < LEAST
+        return max(int(min(self.passage, self.left)) - len(heading) - 1, 1)
 
 
 def filled(found: Iterable[Hit], room: Room, k: int | None) -> Iterator[Hit]:
     """Yield the first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
     taken = passed = 0
     for hit in found if k != 0 else ():
-        if room.take(hit):
+        size = len(hit.text) + len(hit.heading) + 1
+        if size <= room.left:
+            room.left -= size
             taken += 1
             yield hit
         else:
             passed += 1
-        if taken == k or passed == PASSED or room.full:
+        if taken == k or passed == PASSED or room.left < LEAST:
             return
 
 
@@ -146,7 +118,6 @@ class Request:
     fusion: str = "rank"
     vector_weight: float | None = None
     text_weight: float | None = None
-    recency: float | None = None
     today: date | None = None
     within: Callable[[str], bool] | None = None
     passage: int | None = None
@@ -198,7 +169,6 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "legs": (Sequence, f'a list, such as legs=["{LEGS[0]}"]'),
     "vector_weight": (Real, "a number, such as vector_weight=0.7"),
     "text_weight": (Real, "a number, such as text_weight=0.3"),
-    "recency": (Real, "a half-life in days, such as recency=30"),
     "today": (date, "a datetime.date"),
     "passage": (Integral, "a number of characters, such as passage=1600"),
     "tokens": (Integral, "a number of tokens, such as tokens=2000"),

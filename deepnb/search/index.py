@@ -22,22 +22,18 @@ from functools import cache, partial
 from math import inf
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from deepnb.search import scoring
-from deepnb.search.database import Damaged, Database, has_fts5
+from deepnb.search.database import Damaged, Database
 from deepnb.search.days import Span, asked_days, nearness
-from deepnb.search.hits import DAY, LEGS, Hit, Request, fading, filled, hit
+from deepnb.search.hits import DAY, LEGS, Hit, Request, filled, hit
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.words import QUERY, Keys, Query, Scores, content_hash, plain, read_query
-from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, purge, vacuum, write_file
-from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
+from deepnb.search.words import QUERY, Keys, Query, Scores, plain, read_query
+from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, write_file
+from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 
 _T = TypeVar("_T")
-_LONG_LOG = 4_194_304
-"""Bytes; from 1,000 pages on SQLite writes what is in the log over into the file (sqlite.org/wal.html)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,6 @@ class Index:
         *,
         embedder: scoring.Embedder | None = None,
         source: Callable[[], Mapping[str, str]] | None = None,
-        library: Literal["", "sqlite3", "apsw"] = "",
         wait: float | None = None,
     ) -> None:
         """Open or create an index.
@@ -67,15 +62,15 @@ class Index:
         path: a file, `str` or `Path`; None keeps the index in memory.
         embedder: any LangChain `Embeddings`, which adds the leg "vector".
         source: a function that returns all files, path to text, where the index must be made anew.
-        library: "sqlite3" or "apsw"; by default the one that loads sqlite-vec.
         wait: seconds for which an update embeds, before a thread does the rest; None embeds all of it at once.
 
         Errors: `InvalidError` for a path that is no file's, `NotFoundError` where its directory is missing,
         `RefusedError` where the file is another program's, `NotInstalledError` where SQLite has no full-text search.
         """
-        self.path = _database(path)
-        if library not in ("", "sqlite3", "apsw"):
-            raise InvalidError(f"unknown library {library!r}", "use sqlite3 or apsw")
+        name = ":memory:" if path is None else os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+        if not isinstance(name, str) or "\0" in name:
+            raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
+        self.path = name
         if embedder is not None and not hasattr(embedder, "embed_query"):
             raise InvalidError(f"embedder can't be {embedder!r}", "give a LangChain Embeddings")
         if source is not None and not callable(source):
@@ -87,31 +82,21 @@ class Index:
         """Spent on embedding."""
         self.notices: list[str] = []
         """A line for each thing that was repaired or left out; read and clear it as you like."""
-        self._library = library
         self._lock = threading.RLock()
         self._db: Database | None = None
         self._reader: Reader | None = None
         self._thread: threading.Thread | None = None
         """The one that embeds."""
         self._place: tuple[int, int] | None = None
-        self._log_has_erased = False
-        self._hashes: dict[str, tuple[str, bytes]] = {}
-        """Path -> text as it was last given, and its hash."""
         with self._open():
             pass
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again (an index in memory is then empty).
-
-        A file that texts were taken out of is written anew, so that nothing of them is left in its free space.
-        """
+        """Let the file go; the next call opens it again (an index in memory is then empty)."""
         with self._lock:
             if self._db is not None:
-                with suppress(Damaged, BusyError):
-                    vacuum(self._db)
                 self._db.close()
             self._db = self._reader = self._thread = None
-            self._hashes.clear()
 
     def __enter__(self) -> Index:
         return self
@@ -125,11 +110,6 @@ class Index:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
         return self._mended(partial(self._update, _checked(files)))
 
-    def sync(self, files: Mapping[str, str]) -> Updated:
-        """Make these all the files there are: an update that takes out every other one."""
-        given = _checked(files)
-        return self.update({**{path: None for path in self.files() if path not in given}, **given})
-
     def files(self) -> list[str]:
         """The paths in the index, in order."""
         rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
@@ -140,16 +120,17 @@ class Index:
         found = self._mended(partial(self._rows, "SELECT value FROM meta WHERE name = 'generation'"))
         return found, self._place
 
-    def embed(self) -> int:
-        """Embed what has no vector by this embedder yet; gives how many texts. `update` does it, too."""
-        return self._mended(self._embed)
-
     def progress(self) -> tuple[int, int]:
         """Return how many texts have no vector by this embedder yet, and how many there are."""
         if self.embedder is None:
             return 0, 0
         with self._open() as db:
-            return scoring.unembedded(db, scoring.model_name(self.embedder))
+            sql = (
+                "SELECT count(DISTINCT s.hash), count(DISTINCT e.hash)"
+                " FROM spans s LEFT JOIN embeddings e ON e.hash = s.hash AND e.model = ?"
+            )
+            every, done = db.rows(sql, (scoring.model_name(self.embedder),))[0]
+            return every - done, every
 
     def _update(self, files: Mapping[str, str | None]) -> Updated:
         with self._open() as db:
@@ -158,51 +139,30 @@ class Index:
             for path in (path for path in files if "\0" in path):  # some SQLite end a JSON string there
                 known |= db.rows("SELECT path, hash FROM files WHERE path = ?", (path,))
             changed = removed = chunks = 0
-            for path in known:
-                if files[path] is None:
-                    self._hashes.pop(path, None)
-            for batch in batches(files, known, self._hash):
-                erased, changes = False, Changes()
+            for batch in batches(files, known):
+                changes = Changes()
                 with db.transaction(write=True):
                     for path, file in batch:
                         if file is None:
-                            gone = erase_file(db, path, changes)
-                            removed += gone
+                            removed += erase_file(db, path, changes)
                         else:
-                            wrote = write_file(db, file, changes)
-                            gone = wrote.erased
+                            write_file(db, file, changes)
                             changed += 1
-                            chunks += wrote.chunks
-                        erased = erased or gone
-                        if file is not None and not file.cut.whole:
-                            end = file.cut.chunks[-1].end
-                            self.notices.append(f"{path} is too long: it is indexed up to line {end}")
+                            chunks += len(file.cut.chunks)
+                            if not file.cut.whole:
+                                end = file.cut.chunks[-1].end
+                                self.notices.append(f"{path} is too long: it is indexed up to line {end}")
                     changes.write(db)
-                    if erased:
-                        purge(db)
                     bump(db)
-                self._log_has_erased = self._log_has_erased or erased
-            # SQLite would use the room of what was erased, or of a long log, again, and not free it. Where a reader is in
-            # the way, the next update tries again.
-            if self.path != ":memory:" and (self._log_has_erased or _log_bytes(self.path) > _LONG_LOG):
-                self._log_has_erased = not db.empty_log()
-        self._embed(self.wait)
+        self._embed()
         return Updated(changed, len(files) - changed - sum(text is None for text in files.values()), removed, chunks)
 
-    def _hash(self, path: str, text: str) -> bytes:
-        """Return the hash of a text; one that was there the last time is compared with that, which takes a tenth of it."""
-        known = self._hashes.get(path)
-        if known is None or known[0] != text:
-            known = self._hashes[path] = text, content_hash(plain(text))
-        return known[1]
-
-    def _embed(self, seconds: float | None = None) -> int:
-        """Embed what has no vector; a thread goes on with what is left after so many seconds."""
+    def _embed(self) -> None:
+        """Embed what has no vector; a thread goes on with what is left after `wait` seconds."""
         embedder = self.embedder
         self._thread = None
-        end, done = time.monotonic() + (inf if seconds is None else seconds), 0
-        while embedder is not None and (some := self._embed_some(embedder)):
-            done += some
+        end = time.monotonic() + (inf if self.wait is None else self.wait)
+        while embedder is not None and self._embed_some(embedder):
             if time.monotonic() > end:
                 left, _ = self.progress()
                 if left:
@@ -212,23 +172,22 @@ class Index:
                     )
                     self._thread.start()
                 break
-        return done
 
     def _go_on(self, embedder: scoring.Embedder) -> None:
-        with suppress(Damaged, BusyError, DeepnbError):  # whoever searches next is told
+        with suppress(Damaged, DeepnbError):  # whoever searches next is told
             while self._embed_some(embedder, threading.current_thread()):
                 pass
 
-    def _embed_some(self, embedder: scoring.Embedder, thread: threading.Thread | None = None) -> int:
-        """Embed some texts and give how many; none where all are, and where the thread that does so is to end."""
+    def _embed_some(self, embedder: scoring.Embedder, thread: threading.Thread | None = None) -> bool:
+        """Embed some texts; return False where all are, and where the thread that does so is to end."""
         model = scoring.model_name(embedder)
         with self._lock:
             if thread is not self._thread:
-                return 0
+                return False
             with self._open() as db:
                 todo = scoring.missing(db, model, scoring.BATCH)
         if not todo:
-            return 0
+            return False
         began = time.monotonic()
         try:
             found = scoring.unit_vectors(embedder.embed_documents([text for _, text in todo]))
@@ -236,14 +195,16 @@ class Index:
                 raise ValueError(f"{len(found)} vectors for {len(todo)} texts")
         except Exception as error:
             self.notices.append(f"{self.progress()[0]} chunks have no vector: {_line(error)}")
-            return 0
+            return False
         with self._lock:
             if thread is not self._thread:
-                return 0
+                return False
             with self._open() as db, db.transaction(write=True):
-                scoring.store(db, model, [hash_ for hash_, _ in todo], found)
+                rows = [(hash_, model, vector.tobytes()) for (hash_, _), vector in zip(todo, found, strict=True)]
+                db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
+                db.rows("UPDATE meta SET value = value + 1 WHERE name = 'embedded'")
             self.seconds += time.monotonic() - began
-        return len(todo)
+        return True
 
     # -- searching
 
@@ -256,7 +217,6 @@ class Index:
         fusion: Literal["rank", "weight"] = "rank",
         vector_weight: float | None = None,
         text_weight: float | None = None,
-        recency: float | None = None,
         today: date | None = None,
         within: Callable[[str], bool] | None = None,
         passage: int | None = None,
@@ -268,7 +228,6 @@ class Index:
         legs: which ways to search: "exact" (identifiers), "words" (stemmed), "grams" (similar words), "vector".
         fusion: "rank" joins the legs by reciprocal ranks, "weight" by `vector_weight` (0.7) x cosine +
             `text_weight` (0.3) x text score.
-        recency: a half-life in days; a file whose path has a date counts up to half less the older it is.
         today: what days in the query ("on 14 March", "last week", 三天前) are relative to. A query that is nothing but
             days gives what is of these, the newest first.
         within: a function of a path that says whether it may be found.
@@ -278,13 +237,18 @@ class Index:
 
         Errors: `InvalidError` for an option that is unknown or of another type.
         """
-        request = Request(query, k, legs, fusion, vector_weight, text_weight, recency, today, within, passage, tokens)
+        request = Request(query, k, legs, fusion, vector_weight, text_weight, today, within, passage, tokens)
         return self._mended(partial(self._search, request))
 
     def _search(self, request: Request) -> list[Hit]:
         asked = asked_days(request.query[:QUERY], request.today or date.today())
         query = read_query(asked.rest if asked.alone is None else asked.alone)
-        vector = self._query_vector(request.query) if "vector" in request.legs and asked.alone is None else None
+        vector = None
+        if "vector" in request.legs and asked.alone is None and self.embedder is not None:
+            try:
+                vector = scoring.unit_vectors([self.embedder.embed_query(plain(request.query))])[0]
+            except Exception as error:
+                self.notices.append(f"searched without vectors: {_line(error)}")
         with self._open() as db, db.transaction():
             reader = self._reader
             assert reader is not None
@@ -299,10 +263,6 @@ class Index:
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)
             if asked.spans:
                 scores = scores * dated(nearness(asked.spans, reader.days(keys)), keys, found.get("exact"))
-            if request.recency and len(keys):
-                fade = fading(request.recency, request.today)
-                faded = {number: fade(path) for number, path in reader.paths.items()}
-                scores = scores * np.array([faded[key >> 43] for key in keys.tolist()])
             return self._passages(reader, request, found, keys[scores > 0], scores[scores > 0])
 
     def _passages(
@@ -324,7 +284,6 @@ class Index:
     def _found(
         self, reader: Reader, query: Query, legs: Sequence[str], vector: scoring.Vectors | None, spans: tuple[Span, ...]
     ) -> dict[str, Leg]:
-        """Return what each leg finds, by name."""
         found: dict[str, Leg] = {}
         if "exact" in legs and (query.names or query.runs):
             found["exact"] = reader.exact(query)
@@ -337,20 +296,10 @@ class Index:
                     scored = words if name == "words" else reader.grams(query, known=known)
                     found[name] = reader.leg(scored.keys, scored.fine, FINE)
                     found[f"{name} around"] = reader.around(scored.keys, scored.coarse, documents, COARSE)
-        if vector is not None and self.embedder is not None:
+        if vector is not None and vector.any() and self.embedder is not None:
             model, others = scoring.model_name(self.embedder), scoring.union(found)
             found["vector"] = reader.vector(model, vector, query, others, spans, alone=set(legs) == {"vector"})
         return found
-
-    def _query_vector(self, text: str) -> scoring.Vectors | None:
-        if self.embedder is None:
-            return None
-        try:
-            found = scoring.unit_vectors([self.embedder.embed_query(plain(text))])[0]
-        except Exception as error:
-            self.notices.append(f"searched without vectors: {_line(error)}")
-            return None
-        return found if found.any() else None
 
     # -- the file
 
@@ -370,44 +319,39 @@ class Index:
             yield self._db
 
     def _start(self) -> None:
-        fresh = self.path == ":memory:" or not os.path.exists(self.path)
         folder = os.path.dirname(os.path.abspath(self.path))
         if os.path.isdir(self.path):
             raise InvalidError(f"{self.path} is a directory", "give the path of a file in it, such as index.db")
         if not os.path.isdir(folder):
             raise NotFoundError(f"{folder} is not a directory", "create it first, or give another path")
-        if not fresh:
+        if os.path.exists(self.path):
             with open(self.path, "rb") as file:  # empty, or as sqlite.org/fileformat.html says
                 if file.read(16) not in (b"", b"SQLite format 3\0"):
                     raise RefusedError(f"{self.path} is no database", "give the index its own path")
         self._place = _place(self.path)
         try:
-            self._connect()
+            fresh = self._connect()
         except Damaged:
-            fresh = True
             self._set_aside()
-            self._connect()
+            fresh = self._connect()
         if fresh and self.source is not None:
             files = self.source()
             self._update(_checked(files))
             self.notices.append(f"the search index was made from {len(files)} files")
 
-    def _connect(self) -> None:
-        left = _log_bytes(self.path) > 0
-        db = Database(self.path, self._library)
+    def _connect(self) -> bool:
+        """Open the file; return whether there is nothing in it."""
+        db = Database(self.path)
         try:
-            older = bring_up_to_date(db)
-            if older:
-                vacuum(db, always=True)
+            fresh = bring_up_to_date(db)
         except BaseException as error:
             db.close()
-            if "fts5" in str(error) and not has_fts5():
-                raise NotInstalledError(
-                    "this Python's SQLite has no full-text search", "pip install 'deepnb[search]'"
-                ) from None
+            if "no such module: fts5" in str(error):
+                what = "this Python's SQLite has no full-text search"
+                raise NotInstalledError(what, "use a Python from python.org or conda") from None
             raise
         self._db, self._reader, self._place = db, Reader(db), _place(self.path)
-        self._log_has_erased = left or older
+        return fresh
 
     def _set_aside(self) -> None:
         """Put the damaged file beside the new one, so that nothing is lost if it was no index."""
@@ -453,29 +397,12 @@ def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
     return found
 
 
-def _database(path: str | os.PathLike[str] | None) -> str:
-    if path is None:
-        return ":memory:"
-    found = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
-    if not isinstance(found, str) or "\0" in found:
-        raise InvalidError(f"the path of an index can't be {path!r}", "give a str or a Path, such as index.db")
-    return found
-
-
 def _place(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _log_bytes(path: str) -> int:
-    """Return how long the log is; of one that another process, or one that was killed, has left, what was erased may be in it."""
-    try:
-        return os.stat(f"{path}-wal").st_size
-    except OSError:
-        return 0
 
 
 def _line(error: Exception) -> str:

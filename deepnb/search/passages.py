@@ -225,7 +225,12 @@ def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) ->
     Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
     """
     at = next(i for i, row in enumerate(rows) if row.key == key)
-    sums = np.concatenate([[0.0], np.cumsum(_worth(rows, at, score_of))])
+    begins, ends = np.array([row.a for row in rows]), np.array([row.b for row in rows])
+    away = np.abs(begins + ends - (begins[at] + ends[at])) / 2
+    # What stands beside a line that fits is likely to belong to it, whatever its words are; and many units that hardly
+    # fit, such as all those with a speaker's name, must not pull a passage away from there: scores are squared.
+    scores = np.array([score_of.get(row.key, 0.0) for row in rows]) / score_of[key]
+    sums = np.concatenate([[0.0], np.cumsum(scores**2 + NEAR * np.exp(-away / REACH))])
     best: tuple[tuple[float, float, float], int, int] | None = None
     end = at + 1
     for low in range(at + 1):
@@ -240,15 +245,3 @@ def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) ->
             best = (value, low, end)
     assert best is not None
     return tuple(rows[best[1] : best[2]])
-
-
-def _worth(rows: list[Row], at: int, score_of: dict[int, float]) -> Scores:
-    """Return what each unit adds to a passage round the one at `at`: its score beside that one's, squared, and its nearness.
-
-    What stands beside a line that fits is likely to belong to it, whatever its words are; and many units that
-    hardly fit, such as all those with a speaker's name, must not pull a passage away from there.
-    """
-    begins, ends = np.array([row.a for row in rows]), np.array([row.b for row in rows])
-    away = np.abs(begins + ends - (begins[at] + ends[at])) / 2
-    scores = np.array([score_of.get(row.key, 0.0) for row in rows]) / score_of[rows[at].key]
-    return np.asarray(scores**2 + NEAR * np.exp(-away / REACH), np.float64)

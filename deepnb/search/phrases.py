@@ -6,7 +6,7 @@ German, French and Spanish become English, and Japanese Chinese, whose rules the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from deepnb.search.words import STOP, bare, read_query
 
@@ -150,19 +150,19 @@ def _any(table: str) -> str:
     return "|".join(sorted({word for word, _ in _meanings(table)}, key=len, reverse=True))
 
 
-def _patterns() -> Iterator[tuple[re.Pattern[str], str]]:
-    parts: Mapping[str, str] = {
-        "N": rf"(?P<n>\d{{1,3}}|{_any(_NUMBERS)})",
-        "U": f"(?P<u>{_any(_UNITS)})",
-        "D": f"(?P<d>{_any(_DAYS)})",
-        "M": f"(?P<m>{_any(_MONTHS)})",
-        "K": r"(?P<k>[0-3]?\d)",
-        "Y": r"(?:,? (?:de |del )?(?P<y>(?:19|20)\d\d))?",
-    }
-    for pattern, phrase in _PHRASES:
-        filled = re.sub(r"\{([NUDMKY])\}", lambda found: parts[found[1]], pattern)
-        yield re.compile(rf"(?<!\w)(?:{filled})(?!\w)", re.IGNORECASE), phrase
-
-
 _SAID = dict(_meanings(_UNITS, _DAYS, _MONTHS, _NUMBERS))
-_PATTERNS = tuple(_patterns())
+_PARTS = {
+    "{N}": rf"(?P<n>\d{{1,3}}|{_any(_NUMBERS)})",
+    "{U}": f"(?P<u>{_any(_UNITS)})",
+    "{D}": f"(?P<d>{_any(_DAYS)})",
+    "{M}": f"(?P<m>{_any(_MONTHS)})",
+    "{K}": r"(?P<k>[0-3]?\d)",
+    "{Y}": r"(?:,? (?:de |del )?(?P<y>(?:19|20)\d\d))?",
+}
+_PATTERNS = tuple(
+    (
+        re.compile(rf"(?<!\w)(?:{re.sub(r'{[A-Z]}', lambda found: _PARTS[found[0]], pattern)})(?!\w)", re.IGNORECASE),
+        phrase,
+    )
+    for pattern, phrase in _PHRASES
+)

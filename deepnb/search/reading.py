@@ -41,6 +41,7 @@ from deepnb.search.words import (
     HEAD,
     LAST,
     LONGEST,
+    MARK,
     Keys,
     Query,
     Scores,
@@ -49,7 +50,6 @@ from deepnb.search.words import (
     chunk_range,
     chunks_of,
     file_range,
-    labelling,
     pairs,
     terms,
     values_at,
@@ -146,7 +146,6 @@ class Reader:
         self._vectors: dict[str, Embeddings] = {}
         self._samples: dict[str, tuple[Vectors, int]] = {}
         self._postings = KeptPostings(db)
-        self._headings: dict[int, str] = {}
         self._close: dict[str, list[tuple[str, float]]] = {}
 
     def refresh(self) -> None:
@@ -165,22 +164,18 @@ class Reader:
         self.paths = {number: path for number, path, *_ in rows}
         self.documents = frozenset(number for number, _, document, _ in rows if document)
         self._documents = np.array(sorted(self.documents), np.int64)
-        touched = {number for number, *_, changed in rows if changed > self._generation}
-        self._touch(generation, frozenset(touched | (before.keys() - self.paths.keys())))
-        self._vectors.clear()
-        self._samples.clear()
-        self._generation = generation
-
-    def _touch(self, generation: int, files: frozenset[int]) -> None:
-        """Forget what is known of files that have changed or gone."""
-        self._postings.touch(generation, files)
-        self._headings = {chunk: heading for chunk, heading in self._headings.items() if chunk >> 18 not in files}
+        files = {number for number, *_, changed in rows if changed > self._generation}
+        files |= before.keys() - self.paths.keys()
+        self._postings.touch(files)
         if len(files) > FEW:
             self._chunks = None
         if (chunks := self._chunks) is not None:
             for file in files:
                 chunks = chunks.instead(file, self._read_chunks(*chunk_range(file)))
             self._chunks = chunks
+        self._vectors.clear()
+        self._samples.clear()
+        self._generation = generation
 
     # -- legs
 
@@ -229,7 +224,10 @@ class Reader:
         for name, unit in rows:
             units.setdefault(name, []).append(unit)
         for run in query.runs:
-            if len(keys := self._whole(run)):
+            keys, *others = (self._postings.of(pair).units for pair in pairs(run))
+            for other in others:  # a unit with the run has all of its pairs
+                keys = keys[among(keys, other)]
+            if len(keys):
                 units[run] = keys.tolist()
         alone = {word for name in units for word in terms(name)}.issuperset(query.words)
         gains: dict[int, float] = {}
@@ -241,13 +239,6 @@ class Reader:
                 gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units) * rare
         keys = np.array(sorted(gains), np.int64)
         return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
-
-    def _whole(self, run: str) -> Keys:
-        """Return the units with all the pairs of a run."""
-        keys, *others = (self._postings.of(pair).units for pair in pairs(run))
-        for other in others:
-            keys = keys[among(keys, other)]
-        return keys
 
     def vector(
         self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool
@@ -269,7 +260,8 @@ class Reader:
             return leg
         words = {word: self._postings.of(word, *other_forms(word)) for word in query.words}
         known = query.common or any(len(found.keys) for found in words.values())
-        spread = Spread.of(vector, sample, texts)
+        cosines = sample @ vector
+        spread = Spread(float(cosines.mean()), float(cosines.std()), texts)
         weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
         kept = (leg.scores >= spread.floor(known)) | among(leg.keys, others)
         if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
@@ -311,12 +303,7 @@ class Reader:
         return list(map(Row._make, found))
 
     def heading(self, key: int) -> str:
-        chunk = _chunk(key)
-        if chunk not in self._headings:
-            if len(self._headings) > 5000:
-                self._headings.clear()
-            self._headings[chunk] = str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (chunk,)) or "")
-        return self._headings[chunk]
+        return str(self.db.value("SELECT heading FROM chunks WHERE id = ?", (_chunk(key),)) or "")
 
     def text(self, first: Row, last: Row) -> str:
         """Return what stands from the beginning of a unit to the end of a later one of its file."""
@@ -332,7 +319,6 @@ class Reader:
         return self._chunks
 
     def _read_chunks(self, first: int = 0, last: int = LAST) -> Chunks:
-        """Return the chunks of the documents from one key to another."""
         sql = "SELECT id, length(text) FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
         rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
         rows = rows[among(rows[:, 0] >> 18, self._documents)]
@@ -342,7 +328,7 @@ class Reader:
 
     def _labels(self, query: Query) -> list[Concept]:
         """Return the lines that a word of the query is the label of, as those of a speaker: they are about it all along."""
-        marked = [labelling(word) for word in query.words]
+        marked = [MARK + word for word in query.words]
         if not marked or not len(self._postings.of(*marked).keys):  # one look for all: most texts have no such labels
             return []
         found = map(self._postings.of, marked)
@@ -356,7 +342,11 @@ class Reader:
         own = self._postings.of(word, *other_forms(word))
         sets = [(own, 1.0)]
         if len(word) > 2 and not CJK.search(word) and len(own.units) <= max(PLENTY, self._size.units // 20):
-            close = self._alike(word[:LONGEST])
+            if len(self._close) > 5000:
+                self._close.clear()
+            if (asked := word[:LONGEST]) not in self._close:
+                self._close[asked] = self.vocabulary.similar(asked, ALIKE, EXPANSIONS)
+            close = [(other, cosine) for other, cosine in self._close[asked] if other != asked]
             high = 2.0
             for step in STEPS:
                 group = [(other, cosine) for other, cosine in close if max(step, least) <= cosine < high]
@@ -364,14 +354,6 @@ class Reader:
                 if group:
                     sets.append((self._postings.of(*sorted(other for other, _ in group)), group[0][1]))
         return Concept(tuple(sets))
-
-    def _alike(self, word: str) -> list[tuple[str, float]]:
-        if word not in self._close:
-            if len(self._close) > 5000:
-                self._close.clear()
-            found = self.vocabulary.similar(word, ALIKE, EXPANSIONS)
-            self._close[word] = [(other, cosine) for other, cosine in found if other != word]
-        return self._close[word]
 
     def _read_vocabulary(self) -> None:
         if self._words_read == self._generation:
@@ -403,50 +385,36 @@ FEW = 20
 
 
 class KeptPostings:
-    """The units and headings with a word, as they are at the generation of the index that was last told."""
+    """The units and headings with a word, kept until files change; of a few files alone they are then read again."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        self._generation = -1
-        self._touched: list[tuple[int, frozenset[int]]] = []
-        """The files that each generation changed, oldest first."""
-        self._kept: dict[tuple[str, ...], tuple[int, Postings]] = {}
-        """With the generation each was read at."""
+        self._kept: dict[tuple[str, ...], tuple[Postings, frozenset[int]]] = {}
+        """With the files that have changed or gone since they were read."""
         self._size = 0
 
-    def touch(self, generation: int, files: frozenset[int]) -> None:
-        """Say that the index is at this generation, and which files have changed or gone since the last."""
-        self._generation = generation
-        if files:
-            self._touched.append((generation, files))
-        if sum(len(some) for _, some in self._touched) > FEW:
-            self._forget()
+    def touch(self, files: set[int]) -> None:
+        """Say which files have changed or gone since the last time."""
+        kept = {words: (postings, stale | files) for words, (postings, stale) in self._kept.items()}
+        self._kept = {words: one for words, one in kept.items() if len(one[1]) <= FEW}
+        self._size = sum(len(postings.keys) + 50 for postings, _ in self._kept.values())
 
     def of(self, *words: str) -> Postings:
         """Return units and headings with one of the words."""
+        old, stale = self._kept.get(words, (None, frozenset[int]()))
+        if old is not None and not stale:
+            return old
         asked = " OR ".join('"' + word.replace('"', '""') + '"' for word in words)
-        if words in self._kept:
-            generation, postings = self._kept[words]
-            files = sorted(set().union(*(some for at, some in self._touched if at > generation)))
-            if not files:
-                return postings
-            self._size -= len(postings.keys) + 50
-            postings = self._read_again(asked, postings, files)
-        else:
-            postings = Postings(self._read(asked, ""))
+        postings = Postings(self._read(asked, "")) if old is None else self._read_again(asked, old, sorted(stale))
         self._size += len(postings.keys) + 50
         if self._size > MOST:
-            self._forget()
-        self._kept[words] = self._generation, postings
+            self._kept.clear()
+            self._size = 0
+        self._kept[words] = postings, frozenset()
         return postings
 
-    def _forget(self) -> None:
-        self._kept.clear()
-        self._touched.clear()
-        self._size = 0
-
     def _read_again(self, asked: str, old: Postings, files: list[int]) -> Postings:
-        """Postings whose keys of these files are what is there now."""
+        """Return postings whose keys of these files are what is there now."""
         numbers = np.array(files, np.int64)
         parts = [old.units[~among(old.units >> 43, numbers)], old.heads[~among(old.heads >> 18, numbers)] + HEAD]
         for file in files:

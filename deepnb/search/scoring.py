@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES
-from deepnb.search.words import CJK, HEAD, LAST, Keys, Scores, among, chunks_of, content_hash, lengths_of
+from deepnb.search.words import CJK, HEAD, Keys, Scores, among, chunks_of, content_hash, lengths_of
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
@@ -36,7 +36,6 @@ to their scores. In a small index, every unit with a word of the query is scored
 
 
 NONE: Keys = np.empty(0, np.int64)
-Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> S
     for concept in concepts:
         strength = np.zeros(len(keys))
         for postings, sure in reversed(concept.sets):
-            strength[_has(postings.units, keys)] = sure
+            strength[among(keys, postings.units)] = sure
         fine += strength * idf(concept.count(size.units), size.units)
     lengths = lengths_of(keys)
     fine *= (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
@@ -168,26 +167,9 @@ def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
 
 
 def how_often(chunks: Keys, pairs: Keys) -> Scores:
-    """Return how often the first or the second chunk of each pair stands in `chunks`; the shorter is looked up in the longer."""
-    if not len(chunks):
-        return np.zeros(len(pairs))
-    if len(chunks) < len(pairs):
-        both = np.concatenate([chunks, chunks - 1])
-        at = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)
-        return np.bincount(at[pairs[at] == both], minlength=len(pairs)).astype(np.float64)
+    """Return how often the first or the second chunk of each pair stands in `chunks`, which is in order."""
     low = np.searchsorted(chunks, pairs, side="left")
     return (np.searchsorted(chunks, pairs + 1, side="right") - low).astype(np.float64)
-
-
-def _has(some: Keys, keys: Keys) -> Places:
-    """Return the places in `keys` of those that are in `some`, too; both are in order, and each key stands there once."""
-    if not len(some):
-        return np.empty(0, np.intp)
-    if len(some) < len(keys):
-        at = np.minimum(np.searchsorted(keys, some), len(keys) - 1)
-        return np.asarray(at[keys[at] == some])
-    at = np.minimum(np.searchsorted(some, keys), len(some) - 1)
-    return np.flatnonzero(some[at] == keys)
 
 
 # -- The vector leg: chunks by the cosine of their embeddings, through sqlite-vec or an exact scan in NumPy
@@ -224,12 +206,15 @@ def unit_vectors(found: Sequence[Sequence[float]]) -> Vectors:
 
 
 def missing(db: Database, model: str, most: int) -> list[tuple[bytes, str]]:
-    """Return hash and text of what has no embedding by this model yet, of some."""
-    if db.value(
-        "SELECT EXISTS (SELECT 1 FROM chunks WHERE NOT EXISTS (SELECT 1 FROM spans s WHERE s.first = chunks.first))"
-    ):
+    """Return hash and text of what has no embedding by this model yet, of some.
+
+    Only here it is said what of new chunks is to be embedded: it takes a twentieth of the time of building an index.
+    """
+    new = f"SELECT {_CHUNK} FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM spans s WHERE s.first = c.first)"
+    if db.value(f"SELECT EXISTS ({new})"):
         with db.transaction(write=True):
-            write_spans(db, 0, LAST)
+            spans = (span for chunk in db.rows(new) for span in _spans(db, *chunk))
+            db.many("INSERT INTO spans VALUES (?, ?, ?)", ((a, b, content_hash(text)) for a, b, text in spans))
     found = db.rows(
         f"SELECT DISTINCT {_CHUNK} FROM spans s JOIN chunks c ON c.id = (s.first >> 43 << 18) | (s.first >> 5 & 262143)"
         " WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.hash = s.hash AND e.model = ?) LIMIT ?",
@@ -240,23 +225,6 @@ def missing(db: Database, model: str, most: int) -> list[tuple[bytes, str]]:
     return [(hash_, text) for hash_, text in texts.items() if not db.rows(known, (model, hash_))]
 
 
-def unembedded(db: Database, model: str) -> tuple[int, int]:
-    """Return how many different texts have no embedding by this model yet, and how many there are."""
-    sql = "SELECT count(DISTINCT s.hash), count(DISTINCT e.hash) FROM spans s LEFT JOIN embeddings e ON e.hash = s.hash AND e.model = ?"
-    every, done = db.rows(sql, (model,))[0]
-    return every - done, every
-
-
-def write_spans(db: Database, first: int, last: int) -> None:
-    """Say what is to be embedded of the chunks from first to last, in a transaction of the caller's.
-
-    An index without embeddings has none: they take a twentieth of the time of building it.
-    """
-    sql = f"SELECT {_CHUNK} FROM chunks c WHERE NOT EXISTS (SELECT 1 FROM spans s WHERE s.first = c.first) AND id BETWEEN ? AND ?"
-    found = (span for chunk in db.rows(sql, (first, last)) for span in _spans(db, *chunk))
-    db.many("INSERT INTO spans VALUES (?, ?, ?)", ((a, b, content_hash(text)) for a, b, text in found))
-
-
 _CHUNK = "c.heading, c.a, c.text, c.first, c.last"
 _ENTRY = re.compile(r"(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\d{1,2}[:.]\d\d\s+)?")  # "- ", "2. ", "- 9:15 ", "9:15 "
 
@@ -264,9 +232,8 @@ _ENTRY = re.compile(r"(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\d{1,2}[:.]\d\d\s+)?") 
 def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int) -> list[tuple[int, int, str]]:
     """Return what is embedded of a chunk: its first and last unit and its text, or of a list those of each entry."""
     units = db.rows("SELECT id, a, b FROM units WHERE id BETWEEN ? AND ? ORDER BY id", (first, last))
-    begins = [
-        i for i, (_, a, _) in enumerate(units) if text[max(a - at - 1, 0) : a - at] in "\n" and _entry(text, a - at)
-    ]
+    lines = [(i, a - at) for i, (_, a, _) in enumerate(units) if text[max(a - at - 1, 0) : a - at] in "\n"]
+    begins = [i for i, a in lines if (found := _ENTRY.match(text, a)) and found.end() > a]
     if not begins:
         return [(first, last, f"{heading}\n{text.strip()}".strip())]
     if begins[0] == 1 and text.lstrip().startswith("#"):  # the heading's own line is nothing by itself
@@ -278,18 +245,6 @@ def _spans(db: Database, heading: str, at: int, text: str, first: int, last: int
         (part[0][0], part[-1][0], f"{above}\n{_ENTRY.sub('', text[part[0][1] - at : part[-1][2] - at], 1)}".strip())
         for part in parts
     ]
-
-
-def _entry(text: str, at: int) -> bool:
-    found = _ENTRY.match(text, at)
-    return found is not None and found.end() > at
-
-
-def store(db: Database, model: str, hashes: Sequence[bytes], vectors: Vectors) -> None:
-    """Keep embeddings, in a transaction of the caller's."""
-    rows = ((hash_, model, vector.tobytes()) for hash_, vector in zip(hashes, vectors, strict=True))
-    db.many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
-    db.rows("UPDATE meta SET value = value + 1 WHERE name = 'embedded'")
 
 
 def nearest(db: Database, model: str, query: Vectors, most: int, every: Embeddings | None) -> list[tuple[int, float]]:
@@ -366,11 +321,6 @@ class Spread:
     mean: float
     deviation: float
     texts: int
-
-    @staticmethod
-    def of(query: Vectors, sample: Vectors, texts: int) -> Spread:
-        cosines = sample @ query
-        return Spread(float(cosines.mean()), float(cosines.std()), texts)
 
     @property
     def chance(self) -> float:
@@ -494,7 +444,6 @@ def dated(near: Scores, keys: Keys, exact: Leg | None) -> Scores:
 
 
 def _of_best(scores: Scores) -> Scores:
-    """Return scores as parts of the best one."""
     return scores / scores.max() if len(scores) and scores.max() > 0 else scores
 
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -109,8 +109,8 @@ _CJK_STOP = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _LABEL = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^:：|`/\\]{0,30}?)\**[:：]\**\s*(?=[^\s/\\])")
-_MARK = "\ue000"
-"""A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label."""
+MARK = "\ue000"
+"""A character of private use, which FTS5 takes for a letter: what is behind it is a word of a label, or an emoji."""
 _HUMP = re.compile(r"[a-z][A-Z]")  # readCsv
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # read|Csv, HTTP|Server
 
@@ -132,8 +132,10 @@ _NAME = re.compile(
 )
 """A run of ASCII that is more than a word: with a digit, a slash, an underscore, humps."""
 
-_KNOWN = 200_000
-"""As many tokens are kept in memory at most, some 20 MB."""
+LONGEST = 40
+"""Words over this many characters are not in the vocabulary."""
+_KNOWN = 50_000
+"""Of so many tokens it is kept what was read of them: most are in many files."""
 
 TERMS = 48
 """A query is asked with this many different terms at most, its first ones."""
@@ -174,8 +176,15 @@ def _simplified() -> dict[int, str]:
     return dict(zip(map(ord, f"{traditional}ß"), [*simplified, "ss"], strict=True))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether FTS5 is given the text, and any piece of it, as it stands."""
+    return text.isascii() and not _HUMP.search(text)
+
+
 def indexed(text: str) -> str:
     """Return what FTS5 is given for a piece of text."""
+    if is_plain(text):
+        return text
     text = folded(text)
     if not text.isascii():
         text = CJK.sub(lambda run: f" {' '.join((*run[0], *pairs(run[0])))} ", text)
@@ -193,19 +202,9 @@ def label(line: str) -> str:
     return found["label"] if found and len(found["label"].split()) <= 3 else ""
 
 
-def labelled(of: str) -> str:
-    """Return what FTS5 is given for a label beside the text itself."""
-    return "".join(f" {labelling(word)}" for word in terms(of))
-
-
-def labelling(word: str) -> str:
-    """Return the term of the index for a word in a label."""
-    return _MARK + word
-
-
 def _emoji(character: str) -> str:
     """Return the term of the index for a character that FTS5 leaves out."""
-    return f"{_MARK}{ord(character):x}"
+    return f"{MARK}{ord(character):x}"
 
 
 def terms(text: str) -> list[str]:
@@ -227,59 +226,21 @@ def pairs(run: str) -> list[str]:
 def names(text: str) -> set[str]:
     """Identifiers, paths, error codes, ticket numbers and the like in lower case; of a path or an attribute, too,
     its last part."""
-    read = Tokens()
-    read.read(set(text.split()))
-    return {name for found in read.names.values() for name in found}
+    return {name for token in set(text.split()) for name in names_in(token)}
 
 
-class Tokens:
-    """What is between the spaces of texts, each read once however many texts it is in."""
-
-    def __init__(self, longest: int = 400) -> None:
-        self.longest = longest
-        """Characters of a word; longer ones are left out."""
-        self.names: dict[str, tuple[str, ...]] = {}
-        """Of each token that may be an identifier, the `names` in it."""
-        self._bare: set[str] = set()
-        """Tokens that are one word in lower case."""
-        self._words: dict[str, tuple[str, ...]] = {}
-        """The words in each of the others."""
-        self._humps: set[str] = set()
-
-    def read(self, tokens: set[str]) -> set[str]:
-        """Take in the tokens of a text; gives all the `words` of it."""
-        if len(self._bare) + len(self._words) > _KNOWN:
-            for known in (self.names, self._bare, self._words, self._humps):
-                known.clear()
-        found = tokens & self._bare
-        others = tokens - found
-        new = others.difference(self._words)
-        bare = {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= self.longest}
-        self._bare |= bare
-        found |= bare
-        others -= bare
-        for token in new - bare:
-            self._read(token)
-        return found.union(*map(self._words.__getitem__, others))
-
-    def _read(self, token: str) -> None:
-        found = words(token)
-        if len(token) > self.longest or not token.isascii():
-            found = [word for word in found if len(word) <= self.longest]
-        self._words[token] = tuple(found)
-        if _MARKED.search(fold := folded(token)):
-            self.names[token] = _names(fold)
-            if _HUMP.search(token):
-                self._humps.add(token)
-
-    def are_plain(self, text: str, tokens: set[str]) -> bool:
-        """Return whether `indexed` gives the text of these tokens as it is."""
-        return text.isascii() and self._humps.isdisjoint(tokens)
+@lru_cache(_KNOWN)
+def words_in(token: str) -> tuple[str, ...]:
+    """Return the `words` of what is between two spaces, but for the longest ones."""
+    return tuple(word for word in words(token) if len(word) <= LONGEST)
 
 
-def _names(token: str) -> tuple[str, ...]:
+@lru_cache(_KNOWN)
+def names_in(token: str) -> tuple[str, ...]:
+    """Return the `names` of what is between two spaces."""
+    token = folded(token)
     found: list[str] = []
-    for run in _RUN.findall(token):
+    for run in _RUN.findall(token) if _MARKED.search(token) else ():
         name = run.strip(_EDGES).rstrip("/\\#@")
         if _NAME.fullmatch(name):
             found.append(name.lower())
@@ -322,8 +283,6 @@ def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 _PLURAL = re.compile(r"(?<=[äöü]\w)(\w*?)(?:ern?|e)$")  # häus|er, mäus|e, büch|ern
 SIZES = (3, 4, 5)
-LONGEST = 40
-"""Words over this many characters are not compared."""
 
 
 class Vocabulary:

@@ -3,27 +3,28 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from deepnb.search import scoring
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import VERSION, Database, make_tables, version_of
 from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.words import (
     FILES,
     HEAD,
-    LONGEST,
-    Tokens,
+    MARK,
     chunk_key,
     chunk_range,
     content_hash,
     file_range,
     indexed,
+    is_plain,
     label,
-    labelled,
+    names_in,
     plain,
+    terms,
     unit_key,
+    words_in,
 )
 from deepnb.values.errors import LimitError
 
@@ -61,22 +62,13 @@ class Prepared:
             yield HEAD | chunk_key(number, chunk.number), head
 
 
-@dataclass(frozen=True)
-class Written:
-    """How many chunks a file has, and whether anything of what was there has gone."""
-
-    chunks: int
-    erased: bool
-
-
-def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
-    """`read` keeps what was read of the files before."""
+def prepared(path: str, text: str, hash_: bytes) -> Prepared:
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
     tokens = text.split()
     different = set(tokens)
-    words = read.read(different)
-    as_is, title = read.are_plain(text, different), re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
+    as_is = is_plain(text)
+    title = re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
         path=path,
@@ -84,31 +76,31 @@ def prepared(path: str, text: str, hash_: bytes, read: Tokens) -> Prepared:
         text=text,
         cut=found,
         bodies=tuple(_bodies(found.units, pieces, as_is)),
-        names=tuple(_names(text, tokens, found.units, read.names)),
-        words=words,
+        names=tuple(_names(text, tokens, found.units)),
+        words=set().union(*map(words_in, different)),
         heads=tuple(heads if as_is and indexed(title) == title else map(indexed, heads)),
         days=tuple(_days(path, found, pieces)),
     )
 
 
-def batches(
-    files: Mapping[str, str | None], known: Mapping[str, bytes], hash_of: Callable[[str, str], bytes]
-) -> Iterator[list[tuple[str, Prepared | None]]]:
+def batches(files: Mapping[str, str | None], known: Mapping[str, bytes]) -> Iterator[list[tuple[str, Prepared | None]]]:
     """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
-    size, read = 0, Tokens(LONGEST)
+    size = 0
     for path, text in files.items():
         if text is None:
             if path in known:
                 batch.append((path, None))
-        elif (hash_ := hash_of(path, text)) != known.get(path):
-            batch.append((path, prepared(path, plain(text), hash_, read)))
+        elif (hash_ := content_hash(text := plain(text))) != known.get(path):
+            batch.append((path, prepared(path, text, hash_)))
             size += len(text)
         if size > _BATCH:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
+    for read in (words_in, names_in):  # another update has other texts
+        read.cache_clear()
 
 
 @dataclass
@@ -161,31 +153,25 @@ class Changes:
             "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)",
             (row for number, (keys, file) in files for row in _chunk_rows(file, number, keys)),
         )
-        if db.value("SELECT EXISTS (SELECT 1 FROM embeddings)"):
-            for number in self.files:
-                scoring.write_spans(db, *chunk_range(number))
         sql = "INSERT INTO words (rowid, body) VALUES (?, ?)"
         db.many(sql, (row for _, (keys, file) in files for row in zip(keys, file.bodies, strict=True)))
         db.many(sql, (row for number, (_, file) in files for row in file.head_postings(number)))
         _count_words(db, self.counts)
 
 
-def write_file(db: Database, file: Prepared, changes: Changes) -> Written:
-    """Put a file into the index, in a transaction of the caller's; `changes` must be written in it, too, and whatever
-    is erased is to be followed by `purge`.
-    """
+def write_file(db: Database, file: Prepared, changes: Changes) -> None:
+    """Put a file into the index, in a transaction of the caller's, in which `changes` must be written, too."""
     number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
-    old = None if number is None else _erase(db, number, file.path)
-    number = changes.number(db) if number is None else number
+    if number is None:
+        number = changes.number(db)
+    else:
+        changes.counts.subtract(_erase(db, number, file.path).words)
     changes.files[number] = file.keys(number), file
     changes.counts.update(file.words)
-    if old:
-        changes.counts.subtract(old.words)
-    return Written(len(file.cut.chunks), old is not None and not set(old.bodies) <= set(file.bodies))
 
 
 def erase_file(db: Database, path: str, changes: Changes) -> bool:
-    """Take a file out of the index, in a transaction of the caller's; whether it was in there. `purge` comes next."""
+    """Take a file out of the index, in a transaction of the caller's; whether it was in there."""
     number = db.value("SELECT id FROM files WHERE path = ?", (path,))
     if number is None:
         return False
@@ -195,28 +181,16 @@ def erase_file(db: Database, path: str, changes: Changes) -> bool:
 
 
 def bring_up_to_date(db: Database) -> bool:
-    """Make the tables of an empty file, or those of an older version again from their texts; return whether they were older.
-
-    One process does it, the others wait.
-    """
+    """Make the tables of an empty file, or those of an older version anew; return whether that was done."""
     with db.transaction():  # one state of the file: another process may be making the tables just now
         version_of(db)
     db.share()
     with db.transaction(write=True):
-        version = version_of(db)
-        if version < VERSION:
-            every = (
-                [(path, _text(db, n)) for n, path in db.rows("SELECT id, path FROM files ORDER BY id")]
-                if version
-                else []
-            )
-            make_tables(db)
-            changes, read = Changes(), Tokens(LONGEST)
-            for path, text in every:
-                write_file(db, prepared(path, text, content_hash(text), read), changes)
-            changes.write(db)
-            bump(db)
-    return 0 < version < VERSION
+        if version_of(db) == VERSION:
+            return False
+        make_tables(db)
+        bump(db)
+        return True
 
 
 def _count_words(db: Database, counts: Counter[str]) -> None:
@@ -233,28 +207,6 @@ def _count_words(db: Database, counts: Counter[str]) -> None:
     db.many("DELETE FROM vocabulary WHERE word = ? AND files < 1", ((word,) for _, word in less))
 
 
-def purge(db: Database) -> None:
-    """Take what was erased out of the full-text index for good, in a transaction of the caller's.
-
-    FTS5 keeps a word beside the note that it was deleted until both are merged: 0.1 s for 10 MB. In memory they may stay.
-    """
-    if db.path == ":memory:":
-        return
-    db.rows("INSERT INTO words (words) VALUES ('optimize')")
-    db.rows("INSERT OR REPLACE INTO meta VALUES ('erased', 1)")
-
-
-def vacuum(db: Database, *, always: bool = False) -> None:
-    """Write the file anew where something was erased since the last time; while others use it, it waits for a later call.
-
-    SQLite overwrites what it deletes, but moves rows between pages, and their old places keep their bytes.
-    """
-    if db.path == ":memory:" or not (always or db.value("SELECT value FROM meta WHERE name = 'erased'")):
-        return
-    if db.vacuum():
-        db.rows("DELETE FROM meta WHERE name = 'erased'")
-
-
 def bump(db: Database) -> None:
     """Say that the index has changed, in a transaction of the caller's."""
     db.rows("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
@@ -262,7 +214,7 @@ def bump(db: Database) -> None:
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
     """Delete what is there of a file; gives that."""
-    old = prepared(path, _text(db, number), b"", Tokens(LONGEST))
+    old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
     keys = old.keys(number)
@@ -323,21 +275,19 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
     for unit, piece in zip(units, pieces, strict=True):
         if unit.start != line:
             line, own = unit.start, label(piece)
-            of = own and labelled(own)
+            of = "".join(f" {MARK}{word}" for word in terms(own)) if own else ""
         yield (piece if plain else indexed(piece)) + of
 
 
-def _names(
-    text: str, tokens: list[str], units: tuple[Unit, ...], of: Mapping[str, tuple[str, ...]]
-) -> Iterable[tuple[int, str]]:
-    """Return the identifiers of each unit, once each; `of` has those of each token of the text that looks like one."""
+def _names(text: str, tokens: list[str], units: tuple[Unit, ...]) -> Iterable[tuple[int, str]]:
+    """Return the identifiers of each unit, once each; `tokens` are all of the text's."""
     ends = [unit.b for unit in units]
     at, found = 0, dict[tuple[int, str], None]()
-    for token in filter(of.__contains__, tokens):
+    for token in filter(names_in, tokens):
         at = text.index(token, at)
         unit = bisect_right(ends, at)
         if unit < len(units):
-            for name in of[token]:
+            for name in names_in(token):
                 found[unit, name] = None
         at += len(token)
     return found

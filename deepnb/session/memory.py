@@ -125,7 +125,7 @@ class SessionMemory(Part):
 
         As many as fit into 2,000 tokens (`tokens`), or the best `k`, which share them: what the agent's tool gives.
         Columns: path, start, end (lines from 1), leg, score, heading, text. `how` are the other arguments of
-        `deepnb.search.Index.search`, such as `fusion="weight"` or `recency=30`. A shared thread finds nothing of
+        `deepnb.search.Index.search`, such as `fusion="weight"`. A shared thread finds nothing of
         MEMORY.md, nor of the transcripts of threads that are not shared.
         """
         from deepnb.session.tables import hits

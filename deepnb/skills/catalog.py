@@ -10,8 +10,8 @@ from hashlib import blake2b
 from typing import Any
 
 from deepnb.engine.coroutines import in_thread
-from deepnb.engine.file_extras import SkipReason, file_versions, skipped_entries
-from deepnb.skills.rules import BYTES, FILE_NAME, Checked, barred, check, unreadable
+from deepnb.engine.file_extras import file_versions, skipped_entries
+from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
 
 DISABLED = ".disabled"  # the file of a source that names, a line each, the skills that are switched off
@@ -24,12 +24,6 @@ class Found:
 
     skills: tuple[Skill, ...] = ()  # good ones in the order of their sources, then those that can't be used
     findings: tuple[Finding, ...] = ()  # all there is to fix, in files that are overridden, too
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    source: str
-    path: str  # of its SKILL.md
 
 
 class Catalog:
@@ -47,36 +41,36 @@ class Catalog:
         known, last = self._versions
         if versions and versions == known:
             return last
-        bars: dict[
-            _Place, tuple[SkipReason, str | int]
-        ] = {  # links, which no listing shows, and files that are too large
-            _Place(source, f"{source}{name}/{FILE_NAME}"): what
-            for source in self.sources
-            for name, what in skipped_entries(backend, source, FILE_NAME, BYTES).items()
-        }
-        listings = [backend.ls(source) for source in self.sources]
-        places = [p for p in _places(self.sources, listings) if p not in bars]
-        paths = [*(p.path for p in places), *(source + DISABLED for source in self.sources)]
-        answers = dict(zip(paths, backend.download_files(paths), strict=True))
-        checked: list[tuple[_Place, Checked]] = []
-        before, self._checked = self._checked, {}
-        for place in places:
-            content, error = answers[place.path].content, str(answers[place.path].error)
-            if content is not None:
-                key = place.path, blake2b(content, digest_size=16).digest()
-                self._checked[key] = before.get(key) or check(content, place.path)
-                checked.append((place, self._checked[key]))
-            elif error != "file_not_found":
-                checked.append((place, unreadable(place.path, error)))
-        missing = [p for p in places if answers[p.path].error == "file_not_found"][:_LOOKED_INTO]
-        odd = ((p, _strange(backend.ls(p.path.rpartition("/")[0]))) for p in missing)
-        checked += [(p, unreadable(p.path, kind)) for p, kind in odd if kind]
-        checked += [(p, barred(p.path, *what)) for p, what in bars.items()]
-        for source, listing in zip(self.sources, listings, strict=True):
+        sources: dict[str, str] = {}  # path of a SKILL.md -> its source
+        bad: list[tuple[str, Checked]] = []
+        for source in self.sources:
+            bars = skipped_entries(backend, source, FILE_NAME, BYTES)  # no listing shows links
+            bad += [(source, unreadable(f"{source}{name}/{FILE_NAME}", *what)) for name, what in bars.items()]
+            listing = backend.ls(source)
             if (error := str(listing.error or "")) and "not_found" not in error:
                 what = f"this source can't be listed ({' '.join(error.split())[:200]})"
                 wrong = Finding(source, 0, what, "fix it, or remove it from skills=")
-                checked.append((_Place(source, source), Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
+                bad.append((source, Checked(Skill("", "", source, problem=str(wrong)), (wrong,))))
+            for entry in listing.entries or ():
+                name = entry["path"].rstrip("/").removeprefix(source)
+                if entry.get("is_dir") and name not in ("", ".", "..", *bars) and "/" not in name:
+                    sources[f"{source}{name}/{FILE_NAME}"] = source
+        paths = [*sources, *(source + DISABLED for source in self.sources)]
+        answers = dict(zip(paths, backend.download_files(paths), strict=True))
+        checked: list[tuple[str, Checked]] = []
+        before, self._checked = self._checked, {}
+        for path, source in sources.items():
+            content, error = answers[path].content, str(answers[path].error)
+            if content is not None:
+                key = path, blake2b(content, digest_size=16).digest()
+                self._checked[key] = before.get(key) or check(content, path)
+                checked.append((source, self._checked[key]))
+            elif error != "file_not_found":
+                checked.append((source, unreadable(path, error)))
+        missing = [path for path in sources if answers[path].error == "file_not_found"][:_LOOKED_INTO]
+        odd = ((path, _strange(backend.ls(path.rpartition("/")[0]))) for path in missing)
+        checked += [(sources[path], unreadable(path, kind)) for path, kind in odd if kind]
+        checked += bad
         off = disabled(answers[source + DISABLED].content for source in self.sources)
         found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
         told = all(v is not None and None not in v.values() for v in versions)
@@ -87,12 +81,11 @@ class Catalog:
         """Do what `read` does for a graph that is awaited."""
         return await in_thread(self.read, backend)
 
-    def _ruled(self, checked: Iterable[tuple[_Place, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
-        named = labels(self.sources)
+    def _ruled(self, checked: Iterable[tuple[str, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
         good: dict[str, Skill] = {}
         bad: list[Skill] = []
-        for place, one in checked:
-            skill = replace(one.skill, source=named[place.source])
+        for source, one in checked:
+            skill = replace(one.skill, source=source.strip("/") or "/")
             if skill.problem is not None:
                 bad.append(skill)
                 continue
@@ -102,31 +95,10 @@ class Catalog:
         return (*good.values(), *bad)
 
 
-def labels(sources: Sequence[str]) -> dict[str, str]:
-    """Return source -> the shortest end of its path that tells it from the others."""
-    made: dict[str, str] = {}
-    for source in sources:
-        parts = source.strip("/").split("/")
-        others = [s.strip("/").split("/") for s in sources if s != source]
-        size = next((n for n in range(1, len(parts)) if all(parts[-n:] != o[-n:] for o in others)), len(parts))
-        made[source] = "/".join(parts[-size:]) or "/"
-    return made
-
-
 def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
     """Return the names in some `.disabled` files."""
     lines = (line for c in contents if c for line in c.decode("utf-8", "replace").splitlines())
     return frozenset(normal(line) for line in lines if line.strip() and not line.startswith("#"))
-
-
-def _places(sources: Sequence[str], listings: Sequence[Any]) -> list[_Place]:
-    found = []
-    for source, listing in zip(sources, listings, strict=True):
-        for entry in listing.entries or ():
-            name = entry["path"].rstrip("/").removeprefix(source)
-            if entry.get("is_dir") and name not in ("", ".", "..") and "/" not in name:
-                found.append(_Place(source, f"{source}{name}/{FILE_NAME}"))
-    return found
 
 
 def _strange(listing: Any) -> str | None:

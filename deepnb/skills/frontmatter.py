@@ -78,10 +78,16 @@ class Findings:
         """Add what should be fixed, though the file can be used."""
         self.found.append(Finding(self.path, line, one_line(what), one_line(do), broken=False))
 
-    def note_colons(self, header: Fields) -> None:
-        """Add a note for each text that is read as if it had quotes."""
+    def read(self, data: bytes) -> tuple[Fields, str] | None:
+        """Return the fields and the body of the file; None where it can't be read. A text may lack its quotes."""
+        try:
+            header, body = read(data)
+        except Broken as wrong:
+            self.broken(wrong.line, wrong.what, wrong.do)
+            return None
         for line in header.colons:
             self.note(line, "a value contains a colon and a space", QUOTE)
+        return header, body
 
     @property
     def findings(self) -> tuple[Finding, ...]:

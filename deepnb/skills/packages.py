@@ -1,7 +1,6 @@
-"""Skills that are not the agent's yet: bundled ones, those of a directory, of a zip; read whole, checked, never unpacked.
+"""Skills that are not the agent's yet: bundled ones, and those of a directory; read whole, and checked.
 
-Nothing is followed out of the place that was named: links, `..`, absolute names and drives are refused, and so
-is what is too large or too many.
+Nothing is followed out of the place that was named: links are refused, and so is what is too large or too many.
 """
 
 from __future__ import annotations
@@ -9,25 +8,25 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import yaml
 
-from deepnb.skills.frontmatter import Broken, Text, one_line, quoted, read
+from deepnb.skills.frontmatter import one_line, quoted
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
-from deepnb.values.agent import near, normal, wrong_name
+from deepnb.values.agent import near, wrong_name
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
 FILES = 1_000  # of one skill
 ALL_BYTES = 5 * BYTES  # of one skill
 _TOGETHER = 4 * ALL_BYTES  # bytes of a collection, which is held in memory until it is added
-_SKILLS, _PLACES = 1_000, 20_000
-"""Skills of a collection, and directories or names of a zip that are looked at for them."""
-_LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
+_PLACES = 20_000  # files and directories that are looked at for skills
+_LEFT_OUT = ("__pycache__", "node_modules")
+
+_Files = dict[str, Path | DeepnbError]
+"""Path inside a collection -> the file, which was not read yet, or why it can't be a skill's."""
 
 BUNDLED = Path(__file__).parent / "bundled"
 """Skills that come with deepnb; none is the agent's, or costs a token, until it is added."""
@@ -52,32 +51,24 @@ def bundled() -> dict[str, Package]:
 
 
 def packages(path: Path, left_out: list[str] | None = None) -> list[Package]:
-    """Return the skills of a SKILL.md, a skill's directory, a directory of skills however deep, or a zip of any of these.
+    """Return the skills of a SKILL.md, a skill's directory, or a directory of skills however deep.
 
     One that can't be read whole is an error, or a line in `left_out`, if that is given.
     """
     if not path.exists():
-        do = "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
+        do = "%skills add NAME|DIR takes a bundled skill or a directory"
         raise NotFoundError(f"there is no {path}", do)
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
-    if path.is_dir():
-        files = _from_directory(path.resolve())
-        return _packages(files, path.resolve().name, str(path), left_out)
-    if not zipfile.is_zipfile(path):
-        do = f"give the directory that contains {FILE_NAME}"
-        raise InvalidError(f"{path.name} is neither a directory nor a zip", do)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _packages(_from_zip(archive, path.name), "", path.name, left_out)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-        raise InvalidError(f"{path.name} can't be read ({error})", "create the zip again, without a password") from None
+    if not path.is_dir():
+        raise InvalidError(f"{path.name} is not a directory", f"give the directory that contains {FILE_NAME}")
+    return _packages(_from_directory(path.resolve()), path.resolve().name, str(path), left_out)
 
 
-def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[str] | None) -> list[Package]:
+def _packages(files: _Files, name: str, where: str, left_out: list[str] | None) -> list[Package]:
     """Return a skill for each directory that holds a SKILL.md, and stands in no other that does."""
     found = {path[: -len(FILE_NAME)] for path in files if f"/{path}".endswith(f"/{FILE_NAME}")}
-    tops: dict[str, dict[str, _File]] = {}
+    tops: dict[str, _Files] = {}
     meant: dict[str, DeepnbError] = {}
     for path, file in sorted(files.items()):
         above = (path[:at] for at, sign in enumerate(f"/{path}") if sign == "/")
@@ -95,8 +86,6 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
     if not tops:
         do = f"a skill is a directory NAME with NAME/{FILE_NAME} in it"
         raise next(iter(meant.values()), NotFoundError(f"{where} contains no {FILE_NAME}", do))
-    if len(tops) > _SKILLS:
-        raise LimitError(f"{where} contains more than {_SKILLS:,} skills", "give a directory with fewer")
     if left_out is not None:
         left_out += (f"{where}/{error.typed}" for error in meant.values())
     made, total = list[Package](), 0
@@ -110,21 +99,24 @@ def _packages(files: Mapping[str, _File], name: str, where: str, left_out: list[
                 raise
             left_out.append(f"{where}/{top}: {error.typed}" if top else error.typed)
             continue
-        directory = top.rpartition("/")[2] or name or _given_name(texts[FILE_NAME])
+        directory = top.rpartition("/")[2] or name
         is_named = not top and f"/{where}".endswith(f"/{directory}")
         made.append(Package(directory, texts, where if is_named else f"{where}/{top or directory}"))
     return made
 
 
-def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
+def _contents(files: _Files, prefix: str) -> dict[str, bytes]:
     if len(files) > FILES:
         raise LimitError(f"more than {FILES:,} files", "leave some of them out")
     made, total = {}, 0
     for path, file in files.items():
-        if file.problem is not None:
-            raise file.problem
-        data = file.read() if file.size <= BYTES else b""
-        if max(file.size, len(data)) > BYTES:  # what a zip says of a size may be a lie
+        if isinstance(file, DeepnbError):
+            raise file
+        try:
+            data = file.read_bytes() if file.stat().st_size <= BYTES else None
+        except OSError as error:
+            raise InvalidError(f"{prefix}{path} can't be read ({error.strerror})", "leave it out") from None
+        if data is None:
             raise LimitError(f"{prefix}{path} has more than {BYTES:,} bytes", "leave it out")
         made[path], total = data, total + len(data)
         if total > ALL_BYTES:
@@ -132,28 +124,8 @@ def _contents(files: Mapping[str, _File], prefix: str) -> dict[str, bytes]:
     return made
 
 
-def _given_name(data: bytes) -> str:
-    """Return the name a SKILL.md gives itself, where no directory says what it has to be."""
-    if name := normal(check(data, f"x/{FILE_NAME}").skill.name):
-        return name
-    try:
-        value = read(data)[0].fields.get("name")
-    except Broken:
-        return "skill"
-    return normal(value.text).replace("/", "-") if isinstance(value, Text) else "skill"
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file of a collection that was not read yet."""
-
-    size: int
-    read: Callable[[], bytes]
-    problem: DeepnbError | None = None  # why it can't be a skill's
-
-
-def _from_directory(top: Path) -> dict[str, _File]:
-    found: dict[str, _File] = {}
+def _from_directory(top: Path) -> _Files:
+    found: _Files = {}
     folders, looked = [top], 0
     while folders:
         folder = folders.pop(0)
@@ -163,53 +135,20 @@ def _from_directory(top: Path) -> dict[str, _File]:
                     continue
                 if (looked := looked + 1) > _PLACES:
                     raise LimitError(f"{top.name} has more than {_PLACES:,} files", "give the directory of the skills")
-                status = path.lstat()
+                mode = path.lstat().st_mode
                 inside = path.relative_to(top).as_posix()
-                if stat.S_ISDIR(status.st_mode):
+                if stat.S_ISDIR(mode):
                     folders.append(path)
                     continue
                 problem = InvalidError(f"{inside} is a link or not a file", "replace it with a copy of its target")
                 if os.path.isfile(path / FILE_NAME):  # a link to a skill
                     inside = f"{inside}/{FILE_NAME}"
-                found[inside] = _File(
-                    status.st_size, partial(_bytes, path, inside), None if stat.S_ISREG(status.st_mode) else problem
-                )
+                found[inside] = path if stat.S_ISREG(mode) else problem
         except OSError as error:  # it may be a skill, or part of one
             place = folder.relative_to(top)
-            problem = InvalidError(f"{place} can't be read ({error.strerror})", "leave it out")
-            found[(place / FILE_NAME).as_posix()] = _File(0, bytes, problem)
-    return found
-
-
-def _bytes(path: Path, name: str) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidError(f"{name} can't be read ({error.strerror})", "leave it out") from None
-
-
-def _from_zip(archive: zipfile.ZipFile, name: str) -> dict[str, _File]:
-    """Return the files of a zip; one that points elsewhere is an error for all of it."""
-    found: dict[str, _File] = {}
-
-    def read(info: zipfile.ZipInfo) -> bytes:
-        with archive.open(info) as stream:
-            return stream.read(BYTES + 1)
-
-    for info in archive.infolist():
-        inside = PurePosixPath(info.filename)
-        if info.is_dir() or any((p.startswith(".") and p != "..") or p in _LEFT_OUT for p in inside.parts):
-            continue
-        strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in inside.parts[0]
-        if strange or inside.is_absolute() or ".." in inside.parts:
-            raise InvalidError(f"{info.filename!r} points outside {name}", "create the zip from one directory only")
-        if stat.S_ISLNK(info.external_attr >> 16):
-            raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
-        if inside.as_posix() in found:
-            raise InvalidError(f"{inside} is in {name} twice", "create the zip again")
-        if len(found) > _PLACES:
-            raise LimitError(f"{name} has more than {_PLACES:,} files", "give the directory of the skills")
-        found[inside.as_posix()] = _File(info.file_size, partial(read, info))
+            found[(place / FILE_NAME).as_posix()] = InvalidError(
+                f"{place} can't be read ({error.strerror})", "leave it out"
+            )
     return found
 
 

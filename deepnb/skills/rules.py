@@ -19,8 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from deepnb.engine.file_extras import SkipReason
-from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, Value, read
+from deepnb.skills.frontmatter import Fields, Findings, Items, Text, Value
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
 
 OTHERS = {
@@ -106,44 +105,46 @@ class _Made(Findings):
 def check(data: bytes, path: str) -> Checked:
     """Return a SKILL.md of these bytes at `path` (`.../NAME/SKILL.md`); nothing raises."""
     if len(data) > BYTES:
-        return barred(path, "large", len(data))
+        return unreadable(path, "large", len(data))
     made = _Made(path)
-    try:
-        header, _ = read(data)
-        made.note_colons(header)
-        _check_fields(header, made)
-    except Broken as wrong:
-        made.broken(wrong.line, wrong.what, wrong.do)
+    if found := made.read(data):
+        _check_fields(found[0], made)
     return _checked(made)
 
 
-def unreadable(path: str, why: str) -> Checked:
-    """Return a SKILL.md that can't be had at all."""
-    made = _Made(path)
-    do = {
-        "is_directory": f"make it a file: {FILE_NAME} contains the text of the skill",
-        "permission_denied": "copy the file there: links are not followed, and files without read permission are not read",
-        "invalid_path": "rename the directory: its name has unusual characters",
-    }.get(why, "check that it exists and is a text file")
-    made.broken(0, f"{FILE_NAME} can't be read ({why})", do)
-    return _checked(made)
+_BARS = {
+    "large": (f"the file has {{:,}} bytes; the limit is {BYTES:,}", "move long text into other files"),
+    "file link": (
+        f"{FILE_NAME} is a link that points outside its directory, and is not followed",
+        "replace it with a copy of the file",
+    ),
+    "link": (
+        "the directory is a link to {}, and links are not followed",
+        "move the directory itself here, or remove the link",
+    ),
+    "link out": (
+        "the directory is a link that points outside its source, or nowhere, and is refused",
+        "remove the link; %skills add DIRECTORY adds a copy of its target",
+    ),
+}
+"""What stands in the way of a SKILL.md, as `skipped_entries` names it -> what is said of it, and what to do."""
+_ERRORS = {
+    "is_directory": f"make it a file: {FILE_NAME} contains the text of the skill",
+    "permission_denied": "copy the file there: links are not followed, and files without read permission are not read",
+    "invalid_path": "rename the directory: its name has unusual characters",
+}
+"""An error of a backend's -> what to do."""
 
 
-def barred(path: str, kind: SkipReason, detail: str | int) -> Checked:
-    """Return a SKILL.md that is not read for what stands in the way, as `deepnb.engine.files` names it."""
+def unreadable(path: str, why: str, detail: str | int = "") -> Checked:
+    """Return a SKILL.md that can't be read: `why` is what stands in the way, or an error of a backend's."""
     made = _Made(path)
-    if kind == "large":
-        what = f"the file has {detail:,} bytes; the limit is {BYTES:,}"
-        made.broken(0, what, "move long text into other files")
-    elif kind == "file link":
-        what = f"{FILE_NAME} is a link that points outside its directory, and is not followed"
-        made.broken(0, what, "replace it with a copy of the file")
-    elif kind == "link":
-        what = f"the directory is a link to {detail}, and links are not followed"
-        made.broken(0, what, "move the directory itself here, or remove the link")
+    if why in _BARS:
+        what, do = _BARS[why]
+        made.broken(0, what.format(detail), do)
     else:
-        what = "the directory is a link that points outside its source, or nowhere, and is refused"
-        made.broken(0, what, "remove the link; %skills add DIRECTORY adds a copy of its target")
+        do = _ERRORS.get(why, "check that it exists and is a text file")
+        made.broken(0, f"{FILE_NAME} can't be read ({why})", do)
     return _checked(made)
 
 

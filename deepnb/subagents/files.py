@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deepnb.skills.frontmatter import Broken, Fields, Findings, Items, Text, one_line, quoted, read
+from deepnb.skills.frontmatter import Fields, Findings, Items, Text, one_line, quoted
 from deepnb.values.agent import FILE_TOOLS, FOLDER, Listed, Subagent, near, normal, wrong_name
 from deepnb.values.errors import InvalidError
 
@@ -47,16 +47,12 @@ def check(data: bytes, path: str, tools: Sequence[str], taken: Sequence[str] = (
         made.broken(0, f"the file has {len(data):,} bytes; the limit is {BYTES:,}", "move long text into a skill")
     elif not data.strip():
         made.broken(1, "the file is empty", "%agent subagents add NAME writes one from a template")
-    else:
-        try:
-            fields, body = read(data)
-            made.note_colons(fields)
-            _check_fields(fields, normal(name), tools, made)
-            made.prompt = body.strip()
-            if not made.prompt:
-                made.broken(0, "there is no text below the frontmatter", "write its system prompt there: what it does")
-        except Broken as wrong_at:
-            made.broken(wrong_at.line, wrong_at.what, wrong_at.do)
+    elif found := made.read(data):
+        fields, body = found
+        _check_fields(fields, normal(name), tools, made)
+        made.prompt = body.strip()
+        if not made.prompt:
+            made.broken(0, "there is no text below the frontmatter", "write its system prompt there: what it does")
     return _listed(made, normal(name))
 
 

@@ -178,7 +178,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
     shown = s.memory.promote()
     texts = ["the gateway host is box-17", "the printer hums", "lunch was late"]
     assert [c.entry.text for c in shown.candidates] == texts
-    assert shown.candidates[0].recall == Recall(3, 2, "2026-03-02T09:00:00+09:00")
+    assert shown.candidates[0].recall == Recall(3, 2)
     assert shown.candidates[0].reason == "found 3 times by 2 questions"
     assert s.files["/MEMORY.md"] == "- Ana owns the data\n", "nothing is written"
     done = s.memory.promote(1, yes=True)
@@ -231,24 +231,6 @@ def test_nothing_is_promoted_where_others_read_along():
         s.memory.promote()
 
 
-def test_recalls_are_kept_beside_the_notes_and_hold_no_words(tmp_path: Path):
-    s = session()
-    s.memory.keep(tmp_path)
-    s.memory.daily("the gateway host is box-17")
-    s.memory.search("gateway")
-    s.memory.search("host")
-    told = (tmp_path / ".deepnb" / "recalls.jsonl").read_text()
-    assert "gateway" not in told and len(told.splitlines()) == 2
-    other = session()
-    other.memory.keep(tmp_path)
-    assert other.memory.promote().candidates[0].recall == Recall(2, 2, "2026-03-02T09:00:00+09:00")
-    other.memory.search("box-17")
-    other.memory.forget("nothing of that")
-    other.memory.search("box-17")
-    assert other.memory.promote().candidates[0].recall.count == 4
-    assert s.memory.promote().candidates[0].recall.queries == 3, "what another kernel counted is counted"
-
-
 # -- pure
 
 
@@ -279,7 +261,7 @@ def test_candidates_by_what_speaks_for_them():
         "/memory/2026-03-01.md": "- fresh\n- Twice.\n- known\n",
         "/memory/topics.md": "- no day\n",
     }
-    recalls = {("/memory/2026-01-01.md", 1): Recall(3, 2, "x")}
+    recalls = {("/memory/2026-01-01.md", 1): Recall(3, 2)}
     found = candidates(notes, recalls, "- Known <!-- from -->\n", "2026-03-02")
     assert [c.entry.text for c in found] == ["old", "Twice.", "fresh"]
     assert found[1].notes == 2 and found[1].reason == "never searched for, in 2 notes"

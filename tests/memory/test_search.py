@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +93,8 @@ def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any
 
 
 def test_a_mistyped_option_names_the_nearest():
-    with pytest.raises(DeepnbError, match=r"unknown option 'recensy': did you mean recency\?"):
-        session().memory.search("gateway", recensy=30)
+    with pytest.raises(DeepnbError, match=r"unknown option 'fuson': did you mean fusion\?"):
+        session().memory.search("gateway", fuson="weight")
 
 
 def many(s: Session) -> None:
@@ -407,10 +406,3 @@ def test_nothing_is_found_or_injected_where_it_may_not_be(steps: list[tuple[str,
 )
 def test_only_the_main_agent_of_a_main_thread_may_read_it(shared: bool, nested: bool, path: str):
     assert Scope(shared=shared, nested=nested).may_read(path) is not (shared or nested)
-
-
-def test_the_time_of_a_recall_is_that_of_the_clock():
-    s = Session(clock=lambda: datetime(2026, 3, 2, 9, tzinfo=UTC))
-    s.memory.daily("the gateway host is box-17")
-    s.memory.search("gateway")
-    assert s.memory.promote().candidates[0].recall.last == "2026-03-02T09:00:00+00:00"

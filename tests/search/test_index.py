@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -105,13 +104,6 @@ def test_only_what_is_within_is_found() -> None:
     assert index.search("bees", within=lambda path: False) == []
 
 
-def test_of_equals_the_newer_comes_first_where_recency_counts() -> None:
-    index = Index()
-    index.update({f"memory/2026-0{month}-01.md": "We planted beans." for month in range(1, 7)})
-    hits = index.search("beans", 6, recency=30, today=date(2026, 6, 2))
-    assert [hit.path[12:14] for hit in hits] == ["06", "05", "04", "03", "02", "01"]
-
-
 # -- what is written
 
 
@@ -124,12 +116,10 @@ def test_only_changed_files_are_read_again() -> None:
     assert index.search("tea", 1)[0].path == "MEMORY.md"
 
 
-def test_a_file_is_taken_out_with_none_or_by_a_sync() -> None:
+def test_a_file_is_taken_out_with_none() -> None:
     index = made()
     assert index.update({"MEMORY.md": None, "not-there.md": None}).removed == 1
     assert index.files() == ["memory/2026-02-14.md", "memory/2026-02-15.md"]
-    assert index.sync({"MEMORY.md": "new"}) == Updated(changed=1, unchanged=0, removed=2, chunks=1)
-    assert index.files() == ["MEMORY.md"] and index.search("hoopoe") == []
 
 
 def test_nothing_of_a_changed_file_stays_behind(tmp_path: Path) -> None:
@@ -298,32 +288,16 @@ def old_index(path: Path) -> None:
 def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     old_index(path)
-    index = Index(path)
+    index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].start == 1
     assert index.search("other words", legs=["words"]) == []
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
     fresh = made(tmp_path / "fresh.db")
     for query in ("bees", "certificate", "Ruth answers"):
         assert index.search(query) == fresh.search(query)
-    assert index.notices == []
+    assert index.notices == ["the search index was made from 3 files"]
 
 
 def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> None:
     with made() as one, made(tmp_path / "i.db") as two:
         assert one.search("bees at work") == two.search("bees at work") != []
-
-
-def test_both_libraries_find_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("apsw")
-    one, two = made(tmp_path / "a.db", library="sqlite3"), made(tmp_path / "b.db", library="apsw")
-    assert one._db is not None and one._db.library == "sqlite3"
-    assert two._db is not None and two._db.library == "apsw"
-    for query in ("bees", "server Pickle", "the roundabout"):
-        assert one.search(query) == two.search(query)
-
-
-def test_a_process_keeps_to_the_library_it_took_for_a_file(tmp_path: Path) -> None:
-    pytest.importorskip("apsw")
-    made(tmp_path / "a.db", library="sqlite3")
-    second = Index(tmp_path / "a.db", library="apsw")
-    assert second._db is not None and second._db.library == "sqlite3"

@@ -88,8 +88,9 @@ def test_an_index_of_before_is_counted_when_it_is_opened(tmp_path: Path) -> None
     from deepnb.search.database import Database
 
     path = tmp_path / "i.db"
+    files = {"a.md": "# Bees\n\n- one\n- two\n", "b.md": textwrap.fill("on kilns and boats " * 20, 75)}
     with Index(path) as index:
-        index.update({"a.md": "# Bees\n\n- one\n- two\n", "b.md": textwrap.fill("on kilns and boats " * 20, 75)})
+        index.update(files)
         sizes = index._rows("SELECT path, chunks, units FROM files ORDER BY path")
     db = Database(str(path))
     for column in ("changed", "chunks", "units"):
@@ -98,6 +99,6 @@ def test_an_index_of_before_is_counted_when_it_is_opened(tmp_path: Path) -> None
     db.rows("DELETE FROM meta WHERE name = 'embedded'")
     db.rows(f"PRAGMA user_version = {schema.VERSION - 1}")
     db.close()
-    again = Index(path)
+    again = Index(path, source=lambda: files)
     assert again._rows("SELECT path, chunks, units FROM files ORDER BY path") == sizes
     assert again.search("kilns", 1)[0].path == "b.md"

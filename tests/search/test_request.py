@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from deepnb.search import Index
-from deepnb.search import index as index_module
-from deepnb.search.words import content_hash
 from deepnb.values.errors import DeepnbError, InvalidError
 from tests.support.tables import every_row
 
@@ -52,7 +50,6 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
         ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
         ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
         ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
-        ({"recency": -1.0}, "recency can't be negative"),
         ({"within": "memory/"}, "within can't be 'memory/': give a function"),
         ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
     ],
@@ -72,7 +69,6 @@ def test_what_is_no_text_is_no_query() -> None:
     [
         ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
         ({"path": "a\0b"}, "the path of an index can't be 'a.*b'"),
-        ({"library": "mysql"}, "unknown library 'mysql': use sqlite3 or apsw"),
         ({"embedder": "openai"}, "embedder can't be 'openai': give a LangChain Embeddings"),
         ({"source": {}}, "source can't be {}: give a function"),
     ],
@@ -113,20 +109,3 @@ def test_a_path_object_names_a_file() -> None:
 def test_a_directory_as_the_path_of_an_index_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
         Index(tmp_path)
-
-
-def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed: list[int] = []
-
-    def counted(text: str) -> bytes:
-        hashed.append(len(text))
-        return content_hash(text)
-
-    monkeypatch.setattr(index_module, "content_hash", counted)
-    index = Index()
-    index.update(dict(MANY))
-    assert len(hashed) == len(MANY)
-    same = {path: "".join(list(text)) for path, text in MANY.items()}
-    index.update(same)
-    index.update({**same, "memory/3.md": "- new\n"})
-    assert hashed[len(MANY) :] == [6]
