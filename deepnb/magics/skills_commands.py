@@ -39,7 +39,7 @@ def skills_add(scene: Scene, args: Args) -> Result:
     if args["what"] is None:
         there = {s.name for s in skills.list_skills()}
         rows = [(s.name, s.description, "added" if s.name in there else "") for s in skills.bundled()]
-        return table_view(("skill", "description", ""), rows, title="skills to add: type %skills add NAME or DIR")
+        return table_view(("skill", "description", ""), rows, title="skills to add: type %skills add NAME, DIR or ZIP")
     names = skills.add(args["what"], replace=bool(args["yes"]))
     for line in names.left_out:
         scene.show(notice_view(f"not added: {line}", "warning"))

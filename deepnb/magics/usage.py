@@ -287,11 +287,11 @@ show  name:skill NAME
     show the text of a skill
 new  name:word NAME  ?description:text DESCRIPTION
     create a skill from a template
-add  ?what:file NAME|DIR  --yes
-    add skills with all their files: one that comes with deepnb, or those of a directory; --yes replaces one of the
+add  ?what:file NAME|DIR|ZIP  --yes
+    add skills with all their files: one that comes with deepnb, a directory or a zip; --yes replaces one of the
     same name; alone, list those that come with deepnb
 validate  ?path:file NAME|PATH
-    list what to fix: in all skills, in one, or in a directory on disk
+    list what to fix: in all skills, in one, or in a directory or zip on disk
 enable  name:skill NAME
     show a disabled skill to the agent again
 disable  name:skill NAME

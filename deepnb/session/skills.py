@@ -144,9 +144,9 @@ class SessionSkills(Part):
     def add(self, what: str | Path, *, replace: bool = False) -> AddedSkills:
         """Copy skills with all their files into the last source; gives their names.
 
-        `what` is the name of a bundled one, a SKILL.md, or a directory of one skill or of several. Those that can't be
-        used are left out, and named in `left_out` of what is returned; where none is left, that is an error. `replace`
-        takes the place of skills of the same name.
+        `what` is the name of a bundled one, a SKILL.md, a directory of one skill or of several, or a zip of
+        those. Those that can't be used are left out, and named in `left_out` of what is returned; where none is left,
+        that is an error. `replace` takes the place of skills of the same name.
         """
         own, left_out = bundled(), list[str]()
         found = [own[what]] if isinstance(what, str) and what in own else packages(disk_path(what), left_out)
@@ -223,7 +223,7 @@ class SessionSkills(Part):
     # -- checking
 
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
-        """What to fix: in all skills; in one, by its name; or in a file or a directory of the disk."""
+        """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
         if path is None:
             return self.found().findings
         named = [s for s in self.list_skills() if str(path) in (s.name, s.directory, s.path)]

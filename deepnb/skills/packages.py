@@ -1,29 +1,32 @@
-"""Skills that are not the agent's yet: bundled ones, and those of a directory; read whole, and checked.
+"""Skills that are not the agent's yet: bundled ones, those of a directory or of a zip; read whole, and checked.
 
-Nothing is followed out of the place that was named: links are refused, and so is what is too large or too many.
+Nothing is followed out of the place that was named: links are refused, names in a zip that leave it, and what is too large
+or too many.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import unicodedata
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
 from deepnb.skills.frontmatter import one_line, quoted
 from deepnb.skills.rules import BYTES, DESCRIPTION, FILE_NAME, Checked, check
-from deepnb.values.agent import near, wrong_name
+from deepnb.values.agent import near, normal, wrong_name
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 
 FILES = 1_000  # of one skill
 ALL_BYTES = 5 * BYTES  # of one skill
 _TOGETHER = 4 * ALL_BYTES  # bytes of a collection, which is held in memory until it is added
 _PLACES = 20_000  # files and directories that are looked at for skills
-_LEFT_OUT = ("__pycache__", "node_modules")
+_LEFT_OUT = ("__pycache__", "__MACOSX", "node_modules")
 
 _Files = dict[str, Path | DeepnbError]
 """Path inside a collection -> the file, which was not read yet, or why it can't be a skill's."""
@@ -51,18 +54,48 @@ def bundled() -> dict[str, Package]:
 
 
 def packages(path: Path, left_out: list[str] | None = None) -> list[Package]:
-    """Return the skills of a SKILL.md, a skill's directory, or a directory of skills however deep.
+    """Return the skills of a SKILL.md, a skill's directory, a directory of skills however deep, or a zip of any of these.
 
     One that can't be read whole is an error, or a line in `left_out`, if that is given.
     """
     if not path.exists():
-        do = "%skills add NAME|DIR takes a bundled skill or a directory"
+        do = "%skills add NAME|DIR|ZIP takes a bundled skill, a directory or a zip"
         raise NotFoundError(f"there is no {path}", do)
     if path.is_file() and path.name == FILE_NAME:
         path = path.absolute().parent
-    if not path.is_dir():
-        raise InvalidError(f"{path.name} is not a directory", f"give the directory that contains {FILE_NAME}")
-    return _packages(_from_directory(path.resolve()), path.resolve().name, str(path), left_out)
+    if path.is_dir():
+        return _packages(_from_directory(path.resolve()), path.resolve().name, str(path), left_out)
+    if not zipfile.is_zipfile(path):
+        do = f"give the directory that contains {FILE_NAME}"
+        raise InvalidError(f"{path.name} is neither a directory nor a zip", do)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            _unpack(path, folder)
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+            do = "create the zip again, without a password"
+            raise InvalidError(f"{path.name} can't be read ({error})", do) from None
+        top = Path(folder).resolve() / FILE_NAME
+        name = normal(check(top.read_bytes(), f"x/{FILE_NAME}").skill.name) if top.is_file() else ""
+        return _packages(_from_directory(top.parent), name or path.stem, path.name, left_out)
+
+
+def _unpack(path: Path, folder: str) -> None:
+    """Unpack a zip into a directory; one that points elsewhere, or holds more than a collection may, is an error."""
+    with zipfile.ZipFile(path) as archive:
+        infos = archive.infolist()
+        if len(infos) > _PLACES or sum(info.file_size for info in infos) > _TOGETHER:
+            what = f"{path.name} has more than {_PLACES:,} files, or {_TOGETHER:,} bytes"
+            raise LimitError(what, "give the directory of the skills")
+        for info in infos:
+            inside = PurePosixPath(info.filename)
+            strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in info.filename
+            if strange or inside.is_absolute() or ".." in inside.parts:
+                raise InvalidError(
+                    f"{info.filename!r} points outside {path.name}", "create the zip from one directory only"
+                )
+            if stat.S_ISLNK(info.external_attr >> 16):
+                raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
+        archive.extractall(folder)
 
 
 def _packages(files: _Files, name: str, where: str, left_out: list[str] | None) -> list[Package]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -135,6 +138,13 @@ def on_disk(root: Path, *names: str) -> Path:
     return root
 
 
+def zipped(path: Path, files: Mapping[Any, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
 # -- what is seen at the next turn
 
 
@@ -217,15 +227,22 @@ def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
 # -- added
 
 
-@every_row("how", ["one", "several", "file"])
+@every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
 def test_add_copies_skills_with_all_their_files(how, tmp_path):
     root = on_disk(tmp_path / "all", "one", "two")
     (root / "one" / ".git").mkdir()
     (root / "one" / ".git" / "config").write_text("x")
-    what = {"one": root / "one", "several": root, "file": root / "one" / "SKILL.md"}[how]
+    files = {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    what = {"one": root / "one", "several": root, "file": root / "one" / "SKILL.md"}.get(how)
+    if how == "zip":
+        what = zipped(tmp_path / "all.zip", files)
+    elif how == "zip of one":
+        what = zipped(tmp_path / "x.zip", {p.removeprefix("one/"): d for p, d in files.items() if p.startswith("one/")})
+    elif how == "zip in a folder":
+        what = zipped(tmp_path / "x.zip", {f"skills-main/{p}": d for p, d in files.items()})
     s = session()
     names = s.skills.add(str(what))
-    assert names == (("one", "two") if how == "several" else ("one",))
+    assert names == (("one", "two") if how in ("several", "zip", "zip in a folder") else ("one",))
     for name in names:
         assert s.files[f"/skills/{name}/scripts/run.py"] == "print(1)\n"
         assert s.backend.download_files([f"/skills/{name}/logo.png"])[0].content == b"\x89PNG\xff"
@@ -274,19 +291,30 @@ def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found(
     assert sum(cost == "not listed: the budget is spent" for cost in rows.values()) == 130 - len(listed)
 
 
-def test_what_is_no_skill_or_too_much_of_one_is_refused(tmp_path):
-    for name in ("big", "many"):
-        on_disk(tmp_path / name, "one")
-    with (tmp_path / "big" / "one" / "big").open("wb") as file:
-        file.truncate(BYTES + 1)
-    for n in range(1000):
-        (tmp_path / "many" / "one" / str(n)).write_text("x")
-    (tmp_path / "no.zip").write_bytes(b"PK")
-    (tmp_path / "empty").mkdir()
+@every_row("name", ["../up/SKILL.md", "/etc/SKILL.md", "one/../../SKILL.md", "c:/one/SKILL.md", "one\\SKILL.md"])
+def test_names_in_a_zip_that_leave_it_are_refused(tmp_path, name):
+    s = session()
+    with pytest.raises(DeepnbError, match="points outside"):
+        s.skills.add(zipped(tmp_path / "x.zip", {"one/SKILL.md": text("one"), name: "x"}))
+    assert dict(s.files) == {}
+
+
+def test_hostile_zips(tmp_path):
+    link = zipfile.ZipInfo("one/link")
+    link.external_attr = 0o120777 << 16
+    zips = {
+        "link": zipped(tmp_path / "link.zip", {"one/SKILL.md": text("one"), link: "/etc/passwd"}),
+        "bomb": zipped(tmp_path / "bomb.zip", {"one/SKILL.md": text("one"), "one/big": b"0" * (BYTES + 1)}),
+        "many": zipped(tmp_path / "many.zip", {"one/SKILL.md": text("one"), **{f"one/{i}": "x" for i in range(1000)}}),
+    }
+    (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 not a zip")
+    broken = zips["link"].read_bytes()
+    (tmp_path / "cut.zip").write_bytes(broken[:40] + b"\0" * 20 + broken[60:])
     s = session()
     for name, says in (
-        ("big", "one/big has more than 10,485,760 bytes"), ("many", "more than 1,000 files"),
-        ("no.zip", "no.zip is not a directory"), ("gone", "there is no"), ("empty", "contains no SKILL.md"),
+        ("link.zip", "one/link is a link"), ("bomb.zip", "one/big has more than 10,485,760 bytes"),
+        ("many.zip", "more than 1,000 files"), ("no.zip", "neither a directory nor a zip"), ("cut.zip", "one/link is a link"),
+        ("gone", "there is no"), ("", "contains no SKILL.md"),
     ):  # fmt: skip
         with pytest.raises(DeepnbError, match=says):
             s.skills.add(tmp_path / name)
@@ -445,8 +473,8 @@ def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     (root / "bad" / "SKILL.md").write_text("no")
     assert s.skills.validate(root)[["file", "line"]].to_numpy().tolist() == [[f"{root}/bad/SKILL.md", 1]]
     assert len(s.skills.validate(str(root / "good" / "SKILL.md"))) == 0
-    (root / "bad" / "SKILL.md").write_text(text("B"))
-    assert s.skills.validate(root / "bad")["what"].tolist() == ["the name is not all lowercase"]
+    found = s.skills.validate(zipped(tmp_path / "x.zip", {"SKILL.md": text("B")}))
+    assert found["what"].tolist() == ["the name is not all lowercase"]
 
 
 # -- bundled

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -82,6 +84,37 @@ def on_disk() -> Iterator[Case]:
         yield name, partial(read, make)
 
 
+def zips() -> Iterator[Case]:
+    """Archives that are larger inside than they say, or than anyone wants."""
+
+    def bomb() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "bomb.zip"
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("one/SKILL.md", START + b"---\n")
+                for i in range(7):
+                    archive.writestr(f"one/{i}", b"\0" * 9_000_000)
+            try:
+                packages(path)
+            except DeepnbError as error:
+                assert "bytes" in str(error)
+
+    def many() -> None:
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w") as archive:
+            for i in range(1_100):
+                archive.writestr(f"one/{i}", b"")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "many.zip").write_bytes(held.getvalue())
+            try:
+                packages(Path(folder) / "many.zip")
+            except DeepnbError:
+                return
+
+    yield "a zip of 63 MB of nothing", bomb
+    yield "a zip of 1,100 files", many
+
+
 def main(limit: float = LIMIT) -> None:
     """All of them."""
-    run_each((*headers(), *frozen(), *on_disk()), limit)
+    run_each((*headers(), *frozen(), *on_disk(), *zips()), limit)
