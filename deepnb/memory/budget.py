@@ -1,19 +1,10 @@
 """Fitting memory into its budget: a share for each layer, whole sections within it, a line for what is left out."""
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import PurePosixPath
-from typing import Any
 
-from deepagents.backends.protocol import BackendProtocol
-from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import ToolMessage
-
-from deepnb.engine.request import message_text, still_sent
-from deepnb.gate import redact
 from deepnb.memory.layers import SOURCES, WEIGHTS, layer_of
 
 Count = Callable[[str], int]
@@ -164,53 +155,3 @@ def _pieces(section: str, most: int, count: Count) -> list[str]:
             out.append(part)
             size = cost
     return out
-
-
-# -- AGENTS.md files of directories: the nearest one is shown when the agent works on a file below it
-# The convention is that of agents.md: of several such files, the one nearest to the file holds.
-
-NAME = "AGENTS.md"
-_TOOLS = ("read_file", "edit_file", "write_file")
-
-
-class NestedMemoryMiddleware(AgentMiddleware):
-    """Adds a directory's AGENTS.md to the result of the first tool call below it; it adds no step of its own."""
-
-    def __init__(self, backend: BackendProtocol, sources: Sequence[str], budget: int, count: Count) -> None:
-        super().__init__()
-        self._backend = backend
-        self._sources = frozenset(sources)
-        self._budget = budget
-        self._count = count
-
-    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return self._with_nearest(handler(request), request)
-
-    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
-        return await asyncio.to_thread(self._with_nearest, await handler(request), request)
-
-    def _with_nearest(self, result: Any, request: Any) -> Any:
-        """Return the result with the nearest AGENTS.md, unless that stands in a message that is still sent."""
-        path = str(request.tool_call["args"].get("file_path", ""))
-        fine = isinstance(result, ToolMessage) and result.status != "error" and isinstance(result.content, str)
-        if request.tool_call["name"] not in _TOOLS or not fine or not path.startswith("/"):
-            return result
-        near = [str(parent / NAME) for parent in PurePosixPath(path).parents]
-        paths = [p for p in near if p != path and p not in self._sources]
-        found: list[Any] = self._backend.download_files(paths) if paths else []
-        nearest = next((f for f in found if f.content is not None), None)
-        if nearest is None:
-            return result
-        sent = still_sent(request.state) if isinstance(request.state, Mapping) else []
-        opening = f'<agents_md path="{nearest.path}">'
-        if any(opening in message_text(m) for m in sent if m.type == "tool"):
-            return result
-        try:
-            text = redact(nearest.content.decode("utf-8"))
-        except UnicodeDecodeError:
-            return result
-        (shown,) = fitted({nearest.path: text}, [nearest.path], self._budget, self._count) or (None,)
-        if shown is None:
-            return result
-        block = f"\n\n{opening}\n{shown.shown}\n</agents_md>"
-        return result.model_copy(update={"content": f"{result.content}{block}"})

@@ -15,10 +15,10 @@ from deepnb.engine.retries import RetryMiddleware
 from deepnb.engine.state_backend import Restorer
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.engine.tools import FileToolsMiddleware, ToolErrorsMiddleware
-from deepnb.memory.budget import NestedMemoryMiddleware, memory_budget
+from deepnb.memory.budget import memory_budget
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import GuardMiddleware
-from deepnb.memory.layers import ALWAYS, Scope
+from deepnb.memory.layers import Scope
 from deepnb.memory.middleware import MEMORY_MIDDLEWARE, DeltaMemoryMiddleware
 from deepnb.memory.searching import READS, MemorySearch, MemoryToolsMiddleware
 from deepnb.models.tapes.recorder import Recording
@@ -70,7 +70,7 @@ class Layers:
     prunes: bool = False
 
     def memory(self, backend: Any, own: Measured) -> tuple[Any, ...]:
-        """Return the nested files and the tools, which are outermost, and last the block; none where memory is switched off.
+        """Return the tools, which are outermost, and the block; none where memory is switched off.
 
         The block comes last in the system prompt: made anew it costs a provider's cache no more than itself and the messages.
         """
@@ -80,9 +80,8 @@ class Layers:
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
         block = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
-        nested = NestedMemoryMiddleware(backend, (*sources, *ALWAYS), budget, count)
         tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
-        return nested, self._worded(tools, own), block
+        return self._worded(tools, own), block
 
     def skills(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""

@@ -30,7 +30,6 @@ _LAYERS = (
     ("deepnb", "MemoryMiddleware", "adds memory to the system prompt, read once per thread", "deepnb", "memory"),
     ("deepnb", "FreshMemoryMiddleware", "reads memory again before every model call", "deepnb", "memory"),
     ("deepnb", "DeltaMemoryMiddleware", "keeps the memory block unchanged and adds changes as diffs", "deepnb", "memory"),
-    ("deepnb", "NestedMemoryMiddleware", "adds a directory's AGENTS.md to the first result of a tool below it", "deepnb"),
     ("deepnb", "MemoryToolsMiddleware", "adds daily notes, and search over all notes", "deepnb"),
     ("deepagents", "SkillsMiddleware", "lists name, description and path of each skill", "deepagents", "skills"),
     ("deepagents", "FilesystemMiddleware", "reads, writes, edits and finds files; puts long results into files", "deepagents"),

@@ -82,14 +82,6 @@ def test_it_is_masked_after_a_compaction_too(tmp_path: Path):
     assert not any(KEY in one for one in sent(s)) and MARK in sent(s)[-1]
 
 
-def test_it_is_masked_in_the_agents_md_of_a_directory(tmp_path: Path):
-    s = Session(model=Scripted(answers=[call("read_file", file_path="/w/a.txt"), "ok"]))
-    s.backend.inner.write("/w/AGENTS.md", f"- the key is {KEY}\n")
-    s.files["/w/a.txt"] = "text\n"
-    s.run("a")
-    assert MARK in sent(s)[-1] and KEY not in sent(s)[-1]
-
-
 def test_the_panel_says_that_it_is_masked(tmp_path: Path):
     s = session(tmp_path)
     foreign(tmp_path, f"- the key is {KEY}\n")
