@@ -251,7 +251,7 @@ def test_an_address_is_no_model(server: LoopbackServer) -> None:
 
 
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
-def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
+def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
     s = deepnb.Session(graph=f"{server.url}/echo")
     prompts = ["one", "two", "three"]
     for prompt in prompts:
@@ -265,9 +265,8 @@ def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost:
         server._add(id_, {"messages": kept}, "loop")
     stream = s.stream("four")
     said = [e.text for e in stream if isinstance(e, Notice) and "no longer" in e.text]
-    names = ", ".join(f'turn {n + 1} ("{prompts[n]}")' for n in lost)
-    again = "its cell" if len(lost) == 1 else "their cells"
-    assert said == [f"the server no longer has {names} of thread main: run {again} again"]
+    turns = f"{len(lost)} turn{'s' * (len(lost) > 1)}"
+    assert said == [f"the server no longer has {turns} of thread main: %agent turns lists those it has"]
     assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
     assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
     assert not [e for e in s.stream("five") if isinstance(e, Notice)]
