@@ -112,7 +112,6 @@ class Tape:
 
     name: str
     """The name of its file."""
-    version: int = VERSION
     made: str = ""
     """ISO timestamp of when the recording began."""
     note: str = ""
@@ -140,11 +139,6 @@ class Tape:
     @property
     def notices(self) -> Iterator[str]:
         """What to know before it is played, in a line each."""
-        if self.version < VERSION:
-            yield (
-                f"{self.name} is of version {self.version}, older than {VERSION}: requests may not be found on it;"
-                " if so, record it again"
-            )
         if self.cut:
             yield f"the last line of {self.name} was incomplete and is left out"
 
@@ -213,7 +207,7 @@ def read_tape(data: bytes, name: str) -> Tape:
                 f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
             ) from None
     made, note = _words(head.get("made", "")), _words(head.get("note", ""))
-    return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
+    return Tape(name, made, note, tuple(models), parts, tuple(exchanges), cut)
 
 
 def _words(text: Any) -> str:
