@@ -35,12 +35,6 @@ _LOOK_UP = 0.05
 _READ: ContextVar[Run | None] = ContextVar("read", default=None)
 
 
-def on_reader(work: Callable[[], T]) -> T:
-    """Return what `work` gives, done by the thread that reads the run, between two events; here, if nobody reads one."""
-    run = _READ.get()
-    return work() if run is None else run.on_reader(work)
-
-
 def current_run() -> Run | None:
     return _READ.get()
 

@@ -161,7 +161,8 @@ class Runner:
                     raise waits(meant, meant is work.current.thread)
                 if meant.runs:
                     raise running(meant)
-                work.graphs.begin(work.catalogs.usable_agents())
+                listed = work.catalogs.agents() if work.options.enable_subagents else ()
+                work.graphs.begin(tuple(one.agent for one in listed if one.problem is None))
                 built = self._built_for(other)
                 # what the rules of compaction say of themselves, where the last turn's did not
                 nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}

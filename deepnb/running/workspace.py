@@ -18,7 +18,7 @@ from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.subagents.files import read_files, tool_names
-from deepnb.values.agent import Listed, Skill, Subagent
+from deepnb.values.agent import Listed, Skill
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
@@ -263,9 +263,3 @@ class Catalogs:
 
         given = [agent.name for agent in self._current.options.subagents]
         return read_files(self._home.backend, self.tools, given, wrong_model)
-
-    def usable_agents(self) -> tuple[Subagent, ...]:
-        """Return the subagents that can be used; nothing is read where the part is off."""
-        if not self._current.options.enable_subagents:
-            return ()
-        return tuple(one.agent for one in self.agents() if one.problem is None)

@@ -168,20 +168,17 @@ def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any],
     blocks = (block for block in made[-1].get("content", ()) if isinstance(block, dict))
     for part in (*made[-1].get("calls", ()), *blocks):
         for name in ("args", "partial_json", "arguments"):
-            if isinstance(part.get(name), str):
-                part[name] = _arguments(part[name], clean)
+            if not isinstance(text := part.get(name), str):
+                continue
+            try:  # by the names that they are given to, where they are JSON
+                value = json.loads(text)
+            except ValueError:
+                part[name] = str(clean(text))
+            else:
+                new = clean(value)
+                part[name] = text if new == value else json.dumps(new, ensure_ascii=False)
     made = clean(made)
     return own if made == parts else [*made, *({} for _ in own[len(made) :])]
-
-
-def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
-    """Return the arguments of a call without credentials: by the names they are given to, where they are JSON."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return str(clean(text))
-    new = clean(value)
-    return text if new == value else json.dumps(new, ensure_ascii=False)
 
 
 # -- A failed request on a tape: what else asks an exception for, as JSON, and an exception that answers the same
