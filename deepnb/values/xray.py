@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain
 
 from deepnb.values.budget import PARTS
 from deepnb.values.request import Request, Sent
@@ -84,20 +84,6 @@ def _is_same(a: Sent, b: Sent) -> bool:
 
 
 @dataclass(frozen=True)
-class Prefix:
-    """How much of a request is byte for byte what the request before it began with: UTF-8 bytes of its texts."""
-
-    same: int
-    before: int
-    now: int
-
-    @property
-    def kept(self) -> float:
-        """The share of the request before that stayed, from its beginning: 1 where all of it did."""
-        return self.same / self.before if self.before else 1.0
-
-
-@dataclass(frozen=True)
 class PieceChange:
     """A piece that is another now; `before` is None for a new one, `after` for one that is gone."""
 
@@ -148,23 +134,6 @@ class Xray:
             return None
         return 0 if self.caching is None else cacheable(self.before, self.request, self.caching)
 
-    @property
-    def prefix(self) -> Prefix | None:
-        """How much of its beginning is that of the request before; None for the first."""
-        return None if self.before is None else prefix(tuple(self.before), tuple(self.request))
-
-
-def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
-    """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
-    at = _alike(before, after)
-    same = sum(len(_bytes(piece)) for piece in after[:at])
-    if at < min(len(before), len(after)):
-        a, b = before[at], after[at]
-        if (a.part, a.label) == (b.part, b.label):
-            pairs = zip(_bytes(a), _bytes(b), strict=False)
-            same += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return Prefix(same, sum(len(_bytes(p)) for p in before), sum(len(_bytes(p)) for p in after))
-
 
 def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange, ...]:
     """Return what differs between two requests: those of one part and label in the same place count as one that changed."""
@@ -193,10 +162,6 @@ _STANDING = ("system", "memory", "skills", "tools", "summary")
 
 def _alike(a: Sequence[Sent], b: Sequence[Sent]) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if not _is_same(x, y)), min(len(a), len(b)))
-
-
-def _bytes(piece: Sent) -> bytes:
-    return piece.text.encode("utf-8", "surrogatepass")
 
 
 # -- What a request passes on its way to the model, layer by layer, and what each adds to it
