@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deepnb.workshop.python import Names
 
 CODE = "code of"
-_ID = 8
-"""Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
 KEPT_RUNS = 20
 """Runs of code whose changes can be undone: what their names held stays in memory until then."""
@@ -133,10 +131,7 @@ class Threads:
         return tuple(t.name for t in found if t.home == here.home and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
-        """Make another thread current; one on a server also by the beginning of its ID."""
-        if self._state.paths.is_served and name not in self:
-            begin = [one for one in self.names if len(name) >= _ID and one.startswith(name)]
-            name = begin[0] if len(begin) == 1 else name
+        """Make another thread current."""
         thread = self._current.thread = self[name]
         if self._state.paths.is_served:
             self._state.read_served(thread)
