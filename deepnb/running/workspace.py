@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from deepnb.persistence.database import Database
     from deepnb.running.persistence import Persistence
     from deepnb.wiring.build import Built
-
-_LOG = logging.getLogger("deepnb")
 
 
 class Workspace:
@@ -150,10 +147,8 @@ class Workspace:
             if rules != policy.rules:
                 options = replace(options, approve=Policy(policy.mode, rules).option)
         built = self.graphs.of(options)
-        if built.rule.note and sizes_in(changes):
+        if options.keep is not None and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
-        elif built.rule.note:
-            _LOG.warning("%s", built.rule.note)
         self.current.options = options
         self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
