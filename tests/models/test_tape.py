@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from deepnb.models.keys import guard_environment
 from deepnb.models.tapes.model import TapeIndex, tape_model
 from deepnb.models.tapes.recorder import Recording, form_of, in_form, messages_of, tools_of
 from deepnb.models.tapes.tape import (
@@ -24,12 +25,11 @@ from deepnb.models.tapes.tape import (
     Parts,
     TapedModel,
     TapeForm,
-    cleaner,
+    clean,
     days_near,
     digest,
     exchange_line,
     head_line,
-    keys_of,
     masked,
     model_line,
     part_line,
@@ -251,18 +251,16 @@ def test_times_of_other_days_are_found_once_these_days_are_given():
     assert index(recorded).exchanges(asked)
 
 
-def test_keys_are_known_by_their_values():
-    there = {
-        "OPENAI_API_KEY": "local-one",
-        "MY_SECRET_TOKEN": "Zk3vQ9xLw7Rt2Bn8",
-        "HOME": "/home/somebody",
-        "SHORT_KEY": "abc",
-    }
-    keys = keys_of(["OPENAI_API_KEY"], there)
-    assert {"local-one", "Zk3vQ9xLw7Rt2Bn8"} <= keys and "/home/somebody" not in keys
-    clean = cleaner(keys)
-    found = clean({"a": ["the key local-one, Zk3vQ9xLw7Rt2Bn8"], "local-one": "/home/somebody abc"})
-    assert found == {"a": ["the key [redacted: key], [redacted: key]"], "[redacted: key]": "/home/somebody abc"}
+def test_keys_are_known_by_their_values(monkeypatch):
+    monkeypatch.setattr("deepnb.gate.credentials.OWN", set())
+    monkeypatch.setenv("OPENAI_API_KEY", "the-local-one")
+    monkeypatch.setenv("MY_SECRET_TOKEN", "Zk3vQ9xLw7Rt2Bn8")
+    monkeypatch.setenv("SOME_FOLDER", "/home/somebody-else")
+    guard_environment()
+    found = clean({"a": ["the key the-local-one, Zk3vQ9xLw7Rt2Bn8"], "the-local-one": "/home/somebody-else"})
+    (name,) = {*found} - {"a"}
+    assert name.startswith("[redacted: ") and found[name] == "/home/somebody-else"
+    assert "the-local-one" not in found["a"][0] and "Zk3vQ9xLw7Rt2Bn8" not in found["a"][0]
     assert clean(clean(found)) == found
 
 
