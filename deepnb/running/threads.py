@@ -50,7 +50,7 @@ class Threads:
         if name in unread or facts is not None:  # one of the checkpointer is as it was made
             unread.setdefault(name, "")
             facts = facts or {}
-            home = name if self._state.paths.is_apart else str(facts.get("deepnb_pool", ""))
+            home = name if self._current.is_apart else str(facts.get("deepnb_pool", ""))
             scope = scope_of(str(facts.get("deepnb_scope", "")))
             return self._read(self._add(Thread(name, facts.get("deepnb_parent"), home, scope, snapshot=Snapshot(name))))
         raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists the others")
@@ -76,7 +76,7 @@ class Threads:
     def _unread(self) -> dict[str, str]:
         if self._stored is None:
             here = {name for name, thread in self._threads.items() if thread.root is not None}
-            hidden = self._lent | (here if self._state.paths.is_served else set())
+            hidden = self._lent | (here if self._current.is_served else set())
             self._stored = {name: at for name, at in self._state.stored().items() if name not in hidden}
         return self._stored
 
@@ -95,7 +95,7 @@ class Threads:
         return thread
 
     def infos(self) -> ThreadInfos:
-        if self._state.paths.is_served:
+        if self._current.is_served:
             known, self._stored = self._stored, None
             try:
                 self._unread()
@@ -133,7 +133,7 @@ class Threads:
     def switch(self, name: str) -> Thread:
         """Make another thread current."""
         thread = self._current.thread = self[name]
-        if self._state.paths.is_served:
+        if self._current.is_served:
             self._state.read_served(thread)
         return thread
 
@@ -155,9 +155,9 @@ class Threads:
         before = self._current.thread
         if of is not None:
             origin, scope = f"{of[0].name}@{of[1]}", of[0].scope
-            home = name if self._state.paths.is_apart else of[0].home
+            home = name if self._current.is_apart else of[0].home
         else:
-            home = name if scope.empty or self._state.paths.is_apart else ""
+            home = name if scope.empty or self._current.is_apart else ""
         made = self._current.thread = self._add(Thread(name, origin, home, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
@@ -189,7 +189,7 @@ class Threads:
         """Return a fork of a thread as it is now, which is not made current."""
         self._state.ensure_checkpoint(source)
         number = len(source.turns)
-        home = name if self._state.paths.is_apart else source.home
+        home = name if self._current.is_apart else source.home
         made = Thread(name, f"{source.name}@{number}", home, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 

@@ -116,7 +116,7 @@ class Workspace:
         from deepnb.running.persistence import Persistence
 
         self.home.keep_in_database(database)
-        kept = Persistence(database, self.current, self.home.paths)
+        kept = Persistence(database, self.current)
         self.current.options = replace(self.current.options, checkpointer=database.saver)
         self.graphs.keep_in(database.saver, kept.sign)
         self.state.persistence = kept
