@@ -7,6 +7,7 @@ import base64
 import json
 import uuid
 from datetime import date, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +253,7 @@ def test_times_of_other_days_are_found_once_these_days_are_given():
 
 
 def test_keys_are_known_by_their_values(monkeypatch):
-    monkeypatch.setattr("deepnb.gate.credentials.OWN", set())
+    monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
     monkeypatch.setenv("OPENAI_API_KEY", "the-local-one")
     monkeypatch.setenv("MY_SECRET_TOKEN", "Zk3vQ9xLw7Rt2Bn8")
     monkeypatch.setenv("SOME_FOLDER", "/home/somebody-else")
