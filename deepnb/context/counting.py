@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -265,8 +264,6 @@ Download = Callable[[str], bytes]
 _OPENAI = ("openai-chat", "azure-openai-chat")
 """LangChain's `_llm_type` of the models whose encodings tiktoken has."""
 _LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
-_LARGEST = 50_000_000
-"""Bytes; the largest file has some 4 million."""
 _AT = "https://openaipublic.blob.core.windows.net/encodings/"
 FILES = {
     "o200k_base": (f"{_AT}o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
@@ -280,23 +277,13 @@ class NotAtHandError(LookupError):
     """The encoding is not in the cache, and was not to be fetched."""
 
 
-def download(url: str, pause: float = 10.0, limit: float = 120.0) -> bytes:
-    """Return the bytes at `url`; a TimeoutError after `pause` seconds of silence, or `limit` seconds in all."""
-    import ssl
-    from urllib.request import urlopen
+def download(url: str, pause: float = 10.0) -> bytes:
+    """Return the bytes at `url`; raise an error after `pause` seconds of silence."""
+    import requests  # type: ignore[import-untyped]  # tiktoken brings it
 
-    context = ssl.create_default_context()
-    with suppress(ImportError):
-        import certifi
-
-        context.load_verify_locations(certifi.where())
-    until, got = time.monotonic() + limit, bytearray()
-    with urlopen(url, timeout=pause, context=context) as response:
-        while block := response.read1(1 << 16):
-            got += block
-            if time.monotonic() > until or len(got) > _LARGEST:
-                raise TimeoutError(f"{len(got):,} bytes were all that came")
-    return bytes(got)
+    response = requests.get(url, timeout=pause)
+    response.raise_for_status()
+    return bytes(response.content)
 
 
 class Encodings:

@@ -14,11 +14,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb.engine.answer import NOT_JSON, reader
 from deepnb.engine.fit_tools import UNFIT, FitTool, fit_name, fit_tool
-from deepnb.engine.images import SHOWN
 from deepnb.engine.request import medium, tool_name
 from deepnb.engine.tools import RequestMiddleware
 
 _ID = 40
+SHOWN = "The images that the tools above showed:"
 EMPTY, LOST = "(empty)", "No result of this call was recorded."
 """The text of a result without any, and of one that is missing."""
 BEGIN, CONTINUE = "(The conversation begins with your answer.)", "(Continue.)"
@@ -33,8 +33,6 @@ class Protocol:
     """Whose answers go back as they are; of all others' the text does. None for those that no row names."""
     prompt: frozenset[str] | None = None
     """Kinds of blocks of a user's message or a result, None for any; others are named in words."""
-    pictures: bool = True
-    """Whether a result may have blocks that are not text; else they stand in a user's message behind the results."""
     user_first: bool = False
     """Whether the user speaks first, and system messages stand in front alone."""
     enums: bool = True
@@ -45,19 +43,21 @@ class Protocol:
 
 _MEDIA = ("text", "image", "image_url", "file")
 PROTOCOLS: Mapping[str, Protocol] = {
-    "openai": Protocol((), frozenset((*_MEDIA, "audio", "input_audio")), pictures=False),
+    "openai": Protocol((), frozenset((*_MEDIA, "audio", "input_audio"))),
     "responses": Protocol(("openai",), frozenset((*_MEDIA, "input_text", "input_image", "input_file"))),
     "anthropic": Protocol(
         ("anthropic",), frozenset((*_MEDIA, "text-plain", "document", "search_result")), user_first=True, signed=True
     ),
     "google_genai": Protocol(("google_genai", "google_vertexai"), user_first=True, enums=False),
-    "ollama": Protocol(("ollama",), frozenset(("text", "image", "image_url")), pictures=False),
+    "ollama": Protocol(("ollama",), frozenset(("text", "image", "image_url"))),
 }
 _OTHER = Protocol()
 _KNOWN = {maker for protocol in PROTOCOLS.values() for maker in protocol.makers or ()}
 _THOUGHTS = ("reasoning", "thinking", "redacted_thinking")
 _CALLS = ("tool_use", "function_call", "tool_call")
 _ADDED = ("id", "index", "annotations")
+_IN_RESULTS = ("text", "document", "search_result")
+"""Blocks that a result may have; others stand in a user's message behind the results, where all providers take them."""
 
 
 def protocol_of(model: Any) -> str:
@@ -90,15 +90,16 @@ class _Made:
     """Id in the thread of the last answer's calls with one -> where it stands."""
     pictures: list[Any] = field(default_factory=list)
 
-    def add(self, one: BaseMessage, protocol: Protocol) -> None:
+    def add(self, one: BaseMessage) -> None:
         if not isinstance(one, ToolMessage):
             self.out += self.ending()
             self.waiting, self.placed, self.pictures = [], {}, []
             self.out.append(self._with_ids(one) if isinstance(one, AIMessage) and one.tool_calls else one)
             return
         # of the results of a call a second one joins the first, and one of no call is left out
-        if not protocol.pictures and not isinstance(one.content, str):
-            self.pictures += [block for block in as_blocks(one) if block.get("type") != "text"]
+        blocks = () if isinstance(one.content, str) else as_blocks(one)
+        if pictures := [block for block in blocks if block.get("type") not in _IN_RESULTS]:
+            self.pictures += pictures
             one = one.model_copy(update={"content": one.text or "(below)"})
         call = next((call for call in self.waiting if call[0] == one.tool_call_id), None)
         if call is not None:
@@ -145,7 +146,7 @@ class Fitter:
             made = _Made()
         for message in messages[len(made.given) :]:
             if (one := _fit_one(message, protocol, model)) is not None:
-                made.add(one, protocol)
+                made.add(one)
         made.given = [*messages]
         self._last = {asked: made}
         out = [*made.out, *made.ending()]

@@ -143,7 +143,7 @@ def agent_fork(scene: Scene, args: Args) -> Result:
 
 def agent_rewind(scene: Scene, args: Args) -> Result:
     scene.session.rewind(args["turn"], memory=bool(args["memory"]))
-    apart = scene.session.workspace.home.paths.is_apart
+    apart = scene.session.workspace.current.is_apart
     kept = "with the files of its state" if apart else "memory too" if args["memory"] else "memory is unchanged"
     return notice(f"thread {scene.session.thread} is back at turn {args['turn']}, {kept} (%agent undo reverses this)")
 

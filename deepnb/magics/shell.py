@@ -98,8 +98,8 @@ def forgotten(session: Session) -> str:
     turns = sum(t.turns for t in threads)
     several = f" in {counted(len(threads), 'thread')}" if len(threads) > 1 else ""
     lost = [f"{counted(turns, 'turn')}{several}"] if turns else []
-    home = session.workspace.home
-    shared = [p for p in session.snapshot.files if home.paths.is_shared(p) and not p.startswith("/.deepnb/")]
+    home, current = session.workspace.home, session.workspace.current
+    shared = [p for p in session.snapshot.files if current.is_shared(p) and not p.startswith("/.deepnb/")]
     mounted = tuple(home.storage.mounts)
     files = 0 if home.storage.kept else sum(not path.startswith(mounted) for path in shared)
     lost += [counted(files, "file") + " of memory, notes and skills"] if files else []

@@ -31,7 +31,7 @@ from deepnb.memory.layers import note_paths
 from deepnb.memory.middleware import with_block
 from deepnb.skills.middleware import PROMPT
 from deepnb.values.agent import skill_line
-from deepnb.values.budget import Budget, Size
+from deepnb.values.budget import Budget, Size, rule_for
 from deepnb.values.files import check_path
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.request import MEMORY_OPEN
@@ -139,7 +139,8 @@ class CompactionMiddleware(SummarizationMiddleware):
             flush: Ask the model first what is worth keeping, and add that to `/memory/YYYY-MM-DD.md`.
         """
         own = main_model(changed(Options(), {"model": model, "trigger": trigger, "keep": keep}))
-        check_sizes(own.rule.note)
+        if keep is not None:
+            check_sizes(rule_for(own.rule.window, trigger, keep, as_asked=True).conflict)
         files: Any = SynchronousBackend(backend or StateBackend())
         super().__init__(
             own,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from deepnb.gate import add_own
+from deepnb.gate import add_own, credentials
 from deepnb.values.errors import InvalidError, NotFoundError
 
 OFFLINE = "offline"
@@ -123,6 +123,14 @@ def check_takes_key(provider: str) -> None:
         raise InvalidError(
             f"{provider} reads its key only from {variable}", f"set {variable} in the environment that starts Jupyter"
         )
+
+
+def guard_environment() -> None:
+    """Have the keys of the environment be found in all that is written: those of providers, and whose name and value tell."""
+    named = {one.key for one in PROVIDERS.values()}
+    for name, value in os.environ.items():
+        if name in named or any(found.start > len(name) for found in credentials(f"{name}={value}")):
+            add_own(value)
 
 
 def guard_keys(model: Any = None) -> None:

@@ -193,23 +193,17 @@ class Current:
         for watcher in tuple(self._watchers):
             watcher()
 
-
-# -- which files belong to the session and not to one thread, and which stand behind the guard
-
-
-class Paths:
-    def __init__(self, current: Current) -> None:
-        self._current = current
+    # -- which files belong to the session and not to one thread, and which stand behind the guard
 
     def is_guarded(self, path: str) -> bool:
         """Return whether the guard stands before a file: memory, notes, skills and subagents."""
-        options = self._current.options
+        options = self.options
         names, folders = guarded_paths(options.memory, options.skills)
         return path in names or path.startswith(folders)
 
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
-        options = self._current.options
+        options = self.options
         if options.graph:  # none is
             return False
         names, folders = guarded_paths(options.memory, options.skills)
@@ -218,19 +212,19 @@ class Paths:
     @property
     def is_apart(self) -> bool:
         """Whether each thread has all of its files for itself: those of somebody else's graph, in its state."""
-        return bool((graph := self._current.options.graph) and graph.in_state)
+        return bool((graph := self.options.graph) and graph.in_state)
 
     @property
     def is_served(self) -> bool:
-        return bool((graph := self._current.options.graph) and graph.is_served)
+        return bool((graph := self.options.graph) and graph.is_served)
 
     @property
     def is_attached(self) -> bool:
-        return self._current.options.graph is not None
+        return self.options.graph is not None
 
     def refusal(self, path: str) -> str:
         """Return why the agent would not read a file, in one line; empty where it would."""
-        options = self._current.options
+        options = self.options
         if options.graph is None:
             return ""
         return options.graph.refusal(path, options.memory, options.skills, self.is_guarded(path))

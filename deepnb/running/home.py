@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepnb.engine.files import ALL_FILES
 from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
-from deepnb.running.current import Current, Paths
+from deepnb.running.current import Current
 from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
 from deepnb.values.lazy import Memo
@@ -24,7 +24,6 @@ class Home:
     """The files of the thread that is meant: each memory has a storage of its own, made when it is first needed."""
 
     def __init__(self, current: Current) -> None:
-        self.paths = Paths(current)
         self.thread_files: Any = None
         """How the state of the thread that is meant is read and written while no run is going on."""
         self.database: Database | None = None
@@ -58,7 +57,7 @@ class Home:
             from deepnb.running.storage import Storage
 
             base: Given | Storage
-            if name and not self.paths.is_apart:
+            if name and not self._current.is_apart:
                 base = self.of("")
             else:
                 options = self._current.options
@@ -67,8 +66,8 @@ class Home:
             # what was passed in as `backend` has a memory of its own, until it is kept elsewhere
             own = getattr(base, "root", None) is not None and not getattr(base, "state", ())
             own = own and self.database is None and self.place == self._place
-            home = None if self.paths.is_attached or own else self.place(name)
-            self._storages[name] = made = Storage(self._current, self.paths, self.thread_files, home, base)
+            home = None if self._current.is_attached or own else self.place(name)
+            self._storages[name] = made = Storage(self._current, self.thread_files, home, base)
             if home is not None and not made.guard.root("/").journal.entries and (held := self.found(name)):
                 made.adopt(held)
         return self._storages[name]
@@ -99,7 +98,7 @@ class Home:
             return {}
         if home.files is not None:
             return dict(home.files.read())
-        found = [m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self.paths.is_guarded(m["path"])]
+        found = [m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self._current.is_guarded(m["path"])]
         return {
             r.path: create_file_data(r.content.decode("utf-8", "replace"))
             for r in home.backend.download_files(found)
@@ -110,7 +109,7 @@ class Home:
         """Keep all memory in the store of a database from now on, but for what a directory has."""
         self.of("")
         self.database = database
-        for name, storage in () if self.paths.is_attached else self._storages.items():
+        for name, storage in () if self._current.is_attached else self._storages.items():
             if storage.kept is None:
                 with self._current.on(Thread("", home=name)):
                     storage.move(self._place(name))
@@ -122,7 +121,7 @@ class Home:
 
     def put_back(self, thread: Thread, to: Snapshot, note: str) -> Callable[[], None] | None:
         """Make a thread's memory what it was in a state; return what undoes it, None if memory is in the state itself."""
-        storage, is_shared = self.of(thread.home), self.paths.is_shared
+        storage, is_shared = self.of(thread.home), self._current.is_shared
         if storage.in_state:
             return None
         with self._current.on(thread):
@@ -166,7 +165,7 @@ class Home:
                 return storage.texts(filter(may_read, self.memory_paths())), {}
             if home.files is None:
                 found = storage.guard.glob(ALL_FILES, "/").matches or ()
-                remembered = (m["path"] for m in found if not m.get("is_dir") and self.paths.is_guarded(m["path"]))
+                remembered = (m["path"] for m in found if not m.get("is_dir") and self._current.is_guarded(m["path"]))
                 return storage.texts(filter(may_read, remembered)), {}
             texts, binary = self._file_texts(home.files.read(), thread.scope)
             texts = {path: text for path, text in texts.items() if storage.in_kernel(path)}
@@ -182,7 +181,7 @@ class Home:
     def _texts_in(self, files: Mapping[str, Any], scope: Any) -> tuple[Mapping[str, str], Mapping[str, int]]:
         from deepnb.engine.probe import file_texts
 
-        return file_texts({p: data for p, data in files.items() if scope.may_read(p) and self.paths.is_guarded(p)})
+        return file_texts({p: data for p, data in files.items() if scope.may_read(p) and self._current.is_guarded(p)})
 
     def reread(self) -> Mapping[str, str] | None:
         """path -> text of memory now, for a graph of somebody else's that reads it once in a thread; None for any other."""
@@ -202,7 +201,7 @@ class Home:
     def undoable(self, path: str) -> bool:
         """Return whether what is done to a file or directory can be undone: by going back in the thread, or by the journal."""
         plain = _plain(path)
-        return plain is None or self.paths.is_guarded(plain) or self.storage.in_kernel(plain)
+        return plain is None or self._current.is_guarded(plain) or self.storage.in_kernel(plain)
 
     def in_kernel(self, path: str) -> bool:
         """Return whether a file or directory is in the kernel's state, memory too."""

@@ -17,7 +17,7 @@ from deepnb.persistence.database import Database
 from deepnb.persistence.erasure import Erasure
 from deepnb.persistence.records import Records, ThreadRow, signer
 from deepnb.persistence.savers import readable
-from deepnb.running.current import Current, Paths
+from deepnb.running.current import Current
 from deepnb.running.stored_turns import ENDED, FilesAt, KeptTurns, told
 from deepnb.running.thread import Thread
 from deepnb.values.approvals import policy_of
@@ -55,12 +55,12 @@ _FACTS = (*_RIGHTS, "rewound", "pins", "held", "brought", "rebases")
 class Persistence:
     """Writes what changed whenever something has changed; reads a thread when it is first looked at."""
 
-    def __init__(self, database: Database, current: Current, paths: Paths) -> None:
+    def __init__(self, database: Database, current: Current) -> None:
         self.database = database
         self.records = Records(database)
         self.sign = signer(self.records.id)
         self._current = current
-        self._turns = KeptTurns(self.records, paths)
+        self._turns = KeptTurns(self.records, current)
         self._rows: dict[str, ThreadRow] = {}
         self._claims: dict[str, tuple[int, Callable[[], None]]] = {}
         """Thread -> how often it is claimed here, and what gives it free."""

@@ -119,7 +119,6 @@ class Runner:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._streams: WeakSet[TurnStream] = WeakSet()
-        self._noted: set[str] = set()
 
     def close(self) -> None:
         """Stop the turn that is running, with all kept that was reached."""
@@ -161,13 +160,10 @@ class Runner:
                     raise waits(meant, meant is work.current.thread)
                 if meant.runs:
                     raise running(meant)
-                work.graphs.begin(work.catalogs.usable_agents())
+                listed = work.catalogs.agents() if work.options.enable_subagents else ()
+                work.graphs.begin(tuple(one.agent for one in listed if one.problem is None))
                 built = self._built_for(other)
-                # what the rules of compaction say of themselves, where the last turn's did not
-                nested = {f"subagent {name}: {own.rule.note}" for name, own in built.nested.items() if own.rule.note}
-                known, self._noted = self._noted, {*nested, *filter(None, (built.rule.note,))}
-                notices = [*map(Notice, sorted(self._noted - known)), *_gone(meant)]
-                notices += self._taken_back(meant, cell, rerun)
+                notices = [*_gone(meant), *self._taken_back(meant, cell, rerun)]
                 if shown and not built.sees:
                     names, were = ", ".join(one.name for one in shown), "were" if len(shown) > 1 else "was"
                     line = f"{built.model} does not see images, by its profile: {names} {were} described in words"

@@ -34,7 +34,6 @@ class State:
         self._home = home
         self._graphs = graphs
         self.put_back = home.put_back
-        self.paths = home.paths
         home.found = self._memory_in_states
         self._peeked: tuple[Snapshot | None, Mapping[str, Any]] = (None, {})
         self.persistence: Persistence | None = None
@@ -45,7 +44,7 @@ class State:
 
     def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
-        if thread.root is not None and self.paths.is_served and self._newest(thread) is None:
+        if thread.root is not None and self._current.is_served and self._newest(thread) is None:
             thread.note_missing(())  # the server has nothing of it any more
             self.read_checkpoint(thread)
         if thread.root is None and self._given is not None and self._newest(thread) is not None:
@@ -61,7 +60,7 @@ class State:
 
                 stored = self._stored_turns(thread, values)
                 there = list(stored) if self.persistence else joined(thread.turns, stored)
-                if self.paths.is_served:
+                if self._current.is_served:
                     thread.note_missing(there)
                 thread.turns = there
 
@@ -92,7 +91,7 @@ class State:
 
     def read_changes(self, thread: Thread) -> None:
         """See what another kernel did in a thread; nothing where there can be none."""
-        if self.persistence is not None or self.paths.is_served:
+        if self.persistence is not None or self._current.is_served:
             self.ensure_checkpoint(thread)
 
     def read_served(self, thread: Thread) -> None:
@@ -189,7 +188,7 @@ class State:
 
     def drop_turn(self, thread: Thread, to: Snapshot) -> None:
         """Take a turn that nobody answered out of its thread: all is as it was before it, but for the files."""
-        files, shared = thread.files, self.paths.is_shared
+        files, shared = thread.files, self._current.is_shared
         if to.checkpoint is None:  # another program began the thread with this turn
             self._become(thread, {})
         else:
@@ -270,7 +269,7 @@ class State:
         """Return the memory that another program, or an older deepnb, left in the newest state with this memory: path -> FileData."""
         from deepnb.engine.checkpoints import files_in_state
 
-        shared = self.paths.is_shared
+        shared = self._current.is_shared
         for thread in self.stored():
             facts = self.metadata(thread) or {}
             scope = scope_of(str(facts.get("deepnb_scope", "")))
@@ -320,7 +319,7 @@ class State:
 
     def _with_memory(self, thread: Thread, found: Snapshot) -> Snapshot:
         texts, binary = self._home.texts(thread)
-        shared = self.paths.is_shared
+        shared = self._current.is_shared
         own = {path: text for path, text in found.files.items() if not shared(path)}
         files = {**own, **texts}
         if files == found.files and not binary:

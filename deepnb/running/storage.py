@@ -34,7 +34,7 @@ from deepnb.engine.files import ALL_FILES, ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
-from deepnb.running.current import Current, Paths
+from deepnb.running.current import Current
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
 from deepnb.values.lazy import nothing
@@ -83,7 +83,7 @@ class DatabaseFiles(WrapperBackend):
 class Storage:
     """Builds the backend that some threads have their files behind, and mounts others into it."""
 
-    def __init__(self, current: Current, paths: Paths, state: Any, home: Place | None, base: Given | Storage) -> None:
+    def __init__(self, current: Current, state: Any, home: Place | None, base: Given | Storage) -> None:
         """`state` is a `ThreadFiles` of the workspace; without a `home` memory is among them, or in `base`.
 
         `base` is what was passed in as `backend`, or the storage beside which this one has a home of its own.
@@ -93,7 +93,7 @@ class Storage:
         self.given = given = base if isinstance(base, Given) else Given()
         self.user_mounts: dict[str, Mount] = dict(given.mounts)
         self._source_mounts: dict[SourceMount, Mount] = {}
-        self._current, self._paths, self._state = current, paths, state
+        self._current, self._state = current, state
         self._main = base if isinstance(base, Storage) else None
         self._dependent: list[Storage] = []
         if self._main is not None:
@@ -104,13 +104,13 @@ class Storage:
             self._base = SplitBackend(root, kernel, lambda path: path.startswith(given.state))
         stored = None if current.options.graph is None else current.options.graph.stored
         if stored is not None:
-            self._base = SplitBackend(self._base, stored, paths.is_guarded)
-        if paths.is_attached:
+            self._base = SplitBackend(self._base, stored, current.is_guarded)
+        if current.is_attached:
             records = store_backend(InMemoryStore(), ("deepnb",))  # they stay in this process
-            self._base = SplitBackend(self._base, records, lambda path: path.startswith("/.deepnb/"), paths.refusal)
-        self.in_state = paths.is_attached and stored is None and root is None
+            self._base = SplitBackend(self._base, records, lambda path: path.startswith("/.deepnb/"), current.refusal)
+        self.in_state = current.is_attached and stored is None and root is None
         """Whether memory is in the state of the thread that is meant: that of somebody else's graph."""
-        self._lock: Lock = backend_lock(root) if root and not paths.is_attached else process_lock(self)
+        self._lock: Lock = backend_lock(root) if root and not current.is_attached else process_lock(self)
 
         def indexed_in() -> str | None:  # the directory of the files, where all of them are there
             elsewhere = any(one.startswith("/memory/") or "/memory/".startswith(one) for one in self.mounts)
@@ -118,7 +118,7 @@ class Storage:
 
         self.search = MemorySearch(indexed_in, lambda: (current.options.embeddings, current.options.namespace))
         self.guard = GuardedBackend(
-            self._default, [self._root_of_home()], paths.is_guarded, current.stamp, current.tell
+            self._default, [self._root_of_home()], current.is_guarded, current.stamp, current.tell
         )
         if isinstance(root, ReadOnlyFiles) and root.note:
             self.guard.notices.append(root.note)
@@ -181,7 +181,7 @@ class Storage:
         """Keep memory at another place from now on, with what is there already; return how many files went there."""
         there = home.backend
         files = {m["path"] for m in self._default.glob(ALL_FILES, "/").matches or () if not m.get("is_dir")}
-        texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._paths.is_guarded(p)}
+        texts = {p: self._default.download_files([p])[0].content for p in sorted(files) if self._current.is_guarded(p)}
         here = [(p, content) for p, content in texts.items() if content is not None]
         old = {r.path for r in there.download_files(list(texts)) if r.content is not None}
         there.upload_files([(p, content) for p, content in here if p not in old])
@@ -242,7 +242,7 @@ class Storage:
         base = self._base if self._main is None else self._main.guard.inner
         if self.home is None:
             return base
-        is_guarded, whole, state = self._paths.is_guarded, self._has_all, self.given.state
+        is_guarded, whole, state = self._current.is_guarded, self._has_all, self.given.state
 
         def is_home(path: str) -> bool:
             return (whole or path.startswith(state)) and (path.startswith("/.deepnb/") or is_guarded(path))

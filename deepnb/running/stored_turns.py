@@ -16,7 +16,7 @@ from deepnb.engine.probe import to_message
 from deepnb.engine.request import is_request, message_text
 from deepnb.persistence.codec import Reader, Writer, dumps
 from deepnb.persistence.records import Records
-from deepnb.running.current import Paths
+from deepnb.running.current import Current
 from deepnb.running.thread import RUNS, Thread
 from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import Messages
@@ -34,9 +34,9 @@ _FACTS = (
 class KeptTurns:
     """Writes turns, and reads them again; what was read is known and not written anew."""
 
-    def __init__(self, records: Records, paths: Paths) -> None:
+    def __init__(self, records: Records, current: Current) -> None:
         self._records = records
-        self._paths = paths
+        self._current = current
         self._ids: dict[str, list[tuple[Turn, str]]] = {}
         """Thread -> its turns as they are kept, and their ids."""
         self._known: dict[int, tuple[Turn, str, str | None]] = {}
@@ -71,7 +71,7 @@ class KeptTurns:
     def state(self, state: Snapshot) -> Mapping[str, Any]:
         if (known := self._states.get(id(state))) is not None:
             return known[1]
-        put, shared = self._records.put, self._paths.is_shared
+        put, shared = self._records.put, self._current.is_shared
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
@@ -112,7 +112,7 @@ class KeptTurns:
 
     def states(self, messages: Messages, files_at: FilesAt) -> Callable[[Mapping[str, Any]], Snapshot]:
         """Return what makes states of what `state` gave, of a thread that holds these messages now."""
-        at, shared = {message.id: n for n, message in enumerate(messages, 1)}, self._paths.is_shared
+        at, shared = {message.id: n for n, message in enumerate(messages, 1)}, self._current.is_shared
 
         def files(plain: Mapping[str, Any]) -> Mapping[str, str]:
             place = Snapshot(plain["thread"], checkpoint=plain["checkpoint"])

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -15,7 +14,6 @@ from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundE
 from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import BroughtBack, HistoryMessage
 from deepnb.values.server_address import LOST
-from deepnb.values.text import excerpt
 from deepnb.values.turn import Snapshot, ToolEnded, Turn
 
 _HOOK = re.compile(r"\.(before|after)_(model|agent)$")  # MemoryMiddleware.before_model
@@ -56,7 +54,8 @@ class Thread:
     """Whether it waits with a call that this user's kernels did not ask about."""
     runs: bool = False
     """Whether a run goes on in it on its server, which no turn here follows."""
-    gone: tuple[str, ...] = ()
+    gone: int = 0
+    """Turns that its server no longer has, as long as nobody was told."""
     decided: dict[str, Decision] = field(default_factory=dict)
     granted: frozenset[str] = frozenset()
     """Tools that the user has allowed here, asked about one of their calls, each as `Current.grant` says it."""
@@ -137,22 +136,17 @@ class Thread:
     def note_missing(self, there: Sequence[Turn]) -> None:
         """These are the turns that its server has: others that it had are gone. One that failed was taken back here."""
         had = [t for t in self.turns if t.error is None or t.error.startswith(LOST)]
-        if len(there) < len(had):
-            before, now = ([t.prompt for t in turns] for turns in (had, there))
-            blocks = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
-            kept = {n for block in blocks for n in range(block.a, block.a + block.size)}
-            gone = (f'turn {t.number} ("{excerpt(t.prompt)}")' for n, t in enumerate(had) if n not in kept)
-            self.gone = tuple(dict.fromkeys((*self.gone, *gone)))
+        self.gone += max(0, len(had) - len(there))
         if not there:
             self.turns, self.root = [], None
 
     def missing_line(self) -> str:
-        """Return which turns its server no longer has, in one line, once; empty where it has all."""
-        gone, self.gone = self.gone, ()
+        """Return how many turns its server no longer has, in one line, once; empty where it has all."""
+        gone, self.gone = self.gone, 0
         if not gone:
             return ""
-        again = "its cell" if len(gone) == 1 else "their cells"
-        return f"the server no longer has {', '.join(gone)} of thread {self.name}: run {again} again"
+        turns = "1 turn" if gone == 1 else f"{gone} turns"
+        return f"the server no longer has {turns} of thread {self.name}: %agent turns lists those it has"
 
     def turn(self, number: int) -> Turn:
         if not 1 <= number <= len(self.turns):

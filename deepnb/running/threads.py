@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deepnb.workshop.python import Names
 
 CODE = "code of"
-_ID = 8
-"""Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
 KEPT_RUNS = 20
 """Runs of code whose changes can be undone: what their names held stays in memory until then."""
@@ -52,7 +50,7 @@ class Threads:
         if name in unread or facts is not None:  # one of the checkpointer is as it was made
             unread.setdefault(name, "")
             facts = facts or {}
-            home = name if self._state.paths.is_apart else str(facts.get("deepnb_pool", ""))
+            home = name if self._current.is_apart else str(facts.get("deepnb_pool", ""))
             scope = scope_of(str(facts.get("deepnb_scope", "")))
             return self._read(self._add(Thread(name, facts.get("deepnb_parent"), home, scope, snapshot=Snapshot(name))))
         raise NotFoundError(f"no thread {name!r}", f"%agent new {name} starts it, %agent threads lists the others")
@@ -78,7 +76,7 @@ class Threads:
     def _unread(self) -> dict[str, str]:
         if self._stored is None:
             here = {name for name, thread in self._threads.items() if thread.root is not None}
-            hidden = self._lent | (here if self._state.paths.is_served else set())
+            hidden = self._lent | (here if self._current.is_served else set())
             self._stored = {name: at for name, at in self._state.stored().items() if name not in hidden}
         return self._stored
 
@@ -97,7 +95,7 @@ class Threads:
         return thread
 
     def infos(self) -> ThreadInfos:
-        if self._state.paths.is_served:
+        if self._current.is_served:
             known, self._stored = self._stored, None
             try:
                 self._unread()
@@ -133,12 +131,9 @@ class Threads:
         return tuple(t.name for t in found if t.home == here.home and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
-        """Make another thread current; one on a server also by the beginning of its ID."""
-        if self._state.paths.is_served and name not in self:
-            begin = [one for one in self.names if len(name) >= _ID and one.startswith(name)]
-            name = begin[0] if len(begin) == 1 else name
+        """Make another thread current."""
         thread = self._current.thread = self[name]
-        if self._state.paths.is_served:
+        if self._current.is_served:
             self._state.read_served(thread)
         return thread
 
@@ -160,9 +155,9 @@ class Threads:
         before = self._current.thread
         if of is not None:
             origin, scope = f"{of[0].name}@{of[1]}", of[0].scope
-            home = name if self._state.paths.is_apart else of[0].home
+            home = name if self._current.is_apart else of[0].home
         else:
-            home = name if scope.empty or self._state.paths.is_apart else ""
+            home = name if scope.empty or self._current.is_apart else ""
         made = self._current.thread = self._add(Thread(name, origin, home, scope, snapshot=Snapshot(name)))
 
         def undo() -> None:
@@ -194,7 +189,7 @@ class Threads:
         """Return a fork of a thread as it is now, which is not made current."""
         self._state.ensure_checkpoint(source)
         number = len(source.turns)
-        home = name if self._state.paths.is_apart else source.home
+        home = name if self._current.is_apart else source.home
         made = Thread(name, f"{source.name}@{number}", home, source.scope, snapshot=Snapshot(name))
         return self._branched(source, self._add(made), source.snapshot, number, True)
 

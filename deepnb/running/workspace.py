@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +17,7 @@ from deepnb.running.threads import Threads
 from deepnb.running.transcripts import Transcripts
 from deepnb.skills.catalog import Catalog, Found
 from deepnb.subagents.files import read_files, tool_names
-from deepnb.values.agent import Listed, Skill, Subagent
+from deepnb.values.agent import Listed, Skill
 from deepnb.values.approvals import Policy, policy_of
 from deepnb.values.budget import rule_for
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from deepnb.persistence.database import Database
     from deepnb.running.persistence import Persistence
     from deepnb.wiring.build import Built
-
-_LOG = logging.getLogger("deepnb")
 
 
 class Workspace:
@@ -119,7 +116,7 @@ class Workspace:
         from deepnb.running.persistence import Persistence
 
         self.home.keep_in_database(database)
-        kept = Persistence(database, self.current, self.home.paths)
+        kept = Persistence(database, self.current)
         self.current.options = replace(self.current.options, checkpointer=database.saver)
         self.graphs.keep_in(database.saver, kept.sign)
         self.state.persistence = kept
@@ -150,10 +147,8 @@ class Workspace:
             if rules != policy.rules:
                 options = replace(options, approve=Policy(policy.mode, rules).option)
         built = self.graphs.of(options)
-        if built.rule.note and sizes_in(changes):
+        if options.keep is not None and sizes_in(changes):
             check_sizes(rule_for(built.rule.window, options.trigger, options.keep, as_asked=True).conflict)
-        elif built.rule.note:
-            _LOG.warning("%s", built.rule.note)
         self.current.options = options
         self._windows[model_of(options)] = options.max_input_tokens
         self.current.tell()
@@ -263,9 +258,3 @@ class Catalogs:
 
         given = [agent.name for agent in self._current.options.subagents]
         return read_files(self._home.backend, self.tools, given, wrong_model)
-
-    def usable_agents(self) -> tuple[Subagent, ...]:
-        """Return the subagents that can be used; nothing is read where the part is off."""
-        if not self._current.options.enable_subagents:
-            return ()
-        return tuple(one.agent for one in self.agents() if one.problem is None)

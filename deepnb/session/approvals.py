@@ -57,7 +57,8 @@ class SessionApprovals(Part):
         known = [tool for tool, _ in self._workspace.built.tools]
         if name not in known:
             raise NotFoundError(f"no tool {name!r}", f"use one of {', '.join(known)}")
-        self._workspace.configure({"approve": policy_of(self._workspace.options.approve).with_rule(name, rule).option})
+        policy = policy_of(self._workspace.options.approve)
+        self._workspace.configure({"approve": replace(policy, rules={**policy.rules, name: rule}).option})
         if rule != "allow":
             self._workspace.threads.withdraw(name)
 

@@ -56,12 +56,7 @@ class SessionContext:
 
         work = self._workspace
         thread, options, turn = work.thread, work.options, work.thread.turns[-1]
-        if (
-            turn.budget is None
-            or turn.budget.request is None
-            or work.home.paths.is_served
-            or work.current.plays(thread)
-        ):
+        if turn.budget is None or turn.budget.request is None or work.current.is_served or work.current.plays(thread):
             return None
         before = [
             *brought_messages(thread.added),

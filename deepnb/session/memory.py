@@ -365,7 +365,7 @@ class SessionMemory(Part):
 
     def _is_memory(self, path: str) -> bool:
         """Return whether a file is no part of a conversation: memory, what belongs to it, and offloaded histories."""
-        return self._workspace.home.paths.is_shared(path) or path.startswith(PREFIX)
+        return self._workspace.current.is_shared(path) or path.startswith(PREFIX)
 
     def _forget_at(self, root: Root, paths: Sequence[str], words: str) -> None:
         """Take the words out of these files of a root, as they are now; their journal begins again with what is left."""

@@ -553,7 +553,8 @@ class Session(SessionContext):
         made = Session(graph=graph, messages_key=messages_key, clock=self.clock, **given)
         if name and (attached := made.options.graph) is not None:
             current = made.workspace.current
-            current.options = replace(current.options, graph=attached.called(name))
+            named = replace(attached, name=name, features=replace(attached.features, agent=name))
+            current.options = replace(current.options, graph=named)
         return made
 
     def search(self, words: str) -> pd.DataFrame:

@@ -27,7 +27,6 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
-from deepnb.values.xray import cache_drops
 
 if TYPE_CHECKING:
     from deepnb.search import Hit
@@ -37,8 +36,7 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """One row per model call: what was sent by part, as counted here, and beside it what the provider reported.
 
     `agent` is main, or the name of a subagent, however deep it is nested. Figures are tokens; `cost` is US dollars,
-    and empty where no price was given; what the provider did not report is empty, too. `cache_drop` says why less
-    was cached than of the call before.
+    and empty where no price was given; what the provider did not report is empty, too.
     """
     foreign = any(NOT_RECORDED in call.budget.parts for turn in turns for call in turn.calls)
     parts = (*PARTS, *((NOT_RECORDED,) if foreign else ()))
@@ -57,17 +55,17 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
             "cached_share": round(used.cached / used.input, 3)
             if used and used.cached is not None and used.input
             else None,
-            "cache_drop": drop,
             "output": used.output if used else None,
             "cost": used.cost if used else None,
             "seconds": round(call.seconds, 3),
         }
-        for turn, call, drop in cache_drops(turns)
+        for turn in turns
+        for call in turn.calls
         for used in (call.usage,)
     ]
     reported = ["reported", "cached", "output"]
     columns = ["turn", "call", "purpose", "agent", "model", *parts, "total", "exact"]
-    columns += ["reported", "cached", "cached_share", "cache_drop", "output", "cost", "seconds"]
+    columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
     kinds = {**dict.fromkeys(reported, "Int64"), "cached_share": "Float64", "cost": "Float64"}
     return pd.DataFrame(rows, columns=columns).astype(kinds)
 

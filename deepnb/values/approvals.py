@@ -6,7 +6,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from deepnb.gate import credentials
@@ -183,9 +183,6 @@ class Policy:
     def without_allowed(self) -> Policy:
         mode: Mode = "outside" if self.mode == "allow" else self.mode
         return Policy(mode, {name: rule for name, rule in self.rules.items() if rule != "allow"})
-
-    def with_rule(self, name: str, rule: Rule) -> Policy:
-        return replace(self, rules={**self.rules, name: rule})
 
 
 def decide(policy: Policy, name: str, effect: Effect) -> Rule:

@@ -33,8 +33,6 @@ class Rule:
     keep: Size
     window: int | None
     """The model's `max_input_tokens`, or None where it is not known."""
-    note: str = ""
-    """Why less is kept than was asked for, in one line."""
     compacts: bool = True
     """False where nothing does: then all of the window is there to be filled."""
     guessed: bool = False
@@ -139,8 +137,7 @@ def rule_for(
     at = asked.trigger_tokens
     unit: Kind = "messages" if at is None else "tokens"
     part = replace(asked, keep=(unit, max(1, int((at or asked.trigger[1]) * 10 // 85))))
-    found = next((rule for rule in (by_default, part) if not rule.conflict), by_default)
-    return found if keep is None else replace(found, note=f"{asked.conflict}: {found.keep!r} is kept instead")
+    return next((rule for rule in (by_default, part) if not rule.conflict), by_default)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -157,10 +156,6 @@ def _reached(code: str) -> dict[str, set[int]]:
     tree, unread = _tree(lines)
     for at, text in unread.items():
         found["shell commands" if _SHELL.match(text) else "magics" if _MAGIC.match(text) else UNREAD].add(at + 1)
-        if called := _AUTOCALL.match(text):
-            with suppress(SyntaxError):
-                for what in (what for node in ast.walk(ast.parse(called[1])) for what in _of_node(node)):
-                    found[what].add(at + 1)
     for node in ast.walk(tree):
         for what in _of_node(node):
             found[what].add(getattr(node, "lineno", 1))
@@ -173,7 +168,6 @@ _CELL_MAGIC = re.compile(r"\s*%%(!|\w+)")  # %%bash
 _TAKE_PYTHON = frozenset(["time", "timeit", "capture", "prun"])
 """Cell magics whose body is Python."""
 _SHELLS = frozenset(["!", "bash", "sh", "script", "system", "sx", "cmd"])
-_AUTOCALL = re.compile(r"\s*[,;/]\s*([\w.]+)")  # /print 1
 _SHELL = re.compile(r"\s*!|[^=!<>]*=\s*!")  # !ls, or d["k"] = !ls
 _MAGIC = re.compile(r"\s*%|[^=!<>]*=\s*%")  # %run a.py, or x = %pwd
 _ROUNDS = 200

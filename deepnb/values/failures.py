@@ -9,8 +9,6 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from math import ceil, isfinite
 from traceback import StackSummary, walk_tb
 from typing import Any
@@ -247,16 +245,12 @@ def _header(error: BaseException, name: str) -> str:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after` as seconds or a date."""
+    """Return seconds that the answer's headers ask to wait: `retry-after-ms`, or `retry-after`."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         with suppress(ValueError):
             seconds = float(_header(error, name)) / scale
             if isfinite(seconds) and seconds >= 0:
                 return seconds
-    with suppress(ValueError, TypeError):
-        at, now = _header(error, "retry-after"), _header(error, "date")
-        here = parsedate_to_datetime(now) if now else datetime.now(UTC)
-        return max((parsedate_to_datetime(at) - here).total_seconds(), 0.0)
     return None
 
 

@@ -1,52 +1,23 @@
 """One request laid open: what a provider had cached of it, its pieces by part, and the layers that made it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import chain, takewhile
+from itertools import chain
 
 from deepnb.values.budget import PARTS
 from deepnb.values.request import Request, Sent
 from deepnb.values.text import short_repr
-from deepnb.values.turn import Call, Path, Purpose, Turn, Usage
+from deepnb.values.turn import Call, Turn, Usage
 
 LEAST = 1_024
 """Tokens below which Anthropic and OpenAI cache nothing."""
-KEPT = 300
-"""Seconds for which they keep a prompt since its last use, unless paid for longer."""
-
-_CHANGED = {
-    "tools": "the tools changed",
-    "system": "the system prompt changed",
-    "skills": "the skills changed",
-    "memory": "the memory block was made anew",
-    "summary": "the context was compacted",
-}
 
 
-def cache_drops(turns: Sequence[Turn]) -> Iterator[tuple[Turn, Call, str]]:
-    """Yield each call of a thread, and in a few words why less of it was cached than could have been; empty where it was not.
-
-    A provider that has reported no cached token so far is not judged.
-    """
-    before: dict[tuple[Path, Purpose], tuple[Turn, Call]] = {}
-    caches = False
-    for turn in turns:
-        for call in turn.calls:
-            caches = caches or bool(call.usage and call.usage.cached)
-            last = before.get((call.path, call.purpose))
-            yield turn, call, _reason(*last, turn, call) if last and caches else ""
-            before[call.path, call.purpose] = turn, call
-
-
-def last_cached(turns: Sequence[Turn]) -> tuple[Usage, str] | None:
-    """Return the usage of the main agent's last call for an answer, with its reason; None where no token was cached so far."""
-    calls = [(call, drop) for _, call, drop in cache_drops(turns) if call.usage and not call.path]
-    if not any(call.usage.cached for call, _ in calls if call.usage):
-        return None
-    answers = [(call.usage, drop) for call, drop in calls if call.purpose == "answer" and call.usage]
-    return answers[-1] if answers else None
+def last_cached(turns: Sequence[Turn]) -> Usage | None:
+    """Return the usage of the main agent's last call for an answer; None where no token of its calls was cached so far."""
+    calls = [call for turn in turns for call in turn.calls if call.usage and not call.path]
+    answers = [call.usage for call in calls if call.purpose == "answer"]
+    return answers[-1] if answers and any(call.usage.cached for call in calls if call.usage) else None
 
 
 @dataclass(frozen=True)
@@ -109,40 +80,7 @@ def _is_same(a: Sent, b: Sent) -> bool:
     return a is b or (a.part, a.label, a.text) == (b.part, b.label, b.text)
 
 
-def _reason(turn_before: Turn, before: Call, turn: Turn, call: Call) -> str:
-    if before.usage is None or call.usage is None or before.usage.input < LEAST:
-        return ""
-    if (call.usage.cached or 0) >= 0.9 * before.usage.input:
-        return ""
-    if (call.model or turn.model) != (before.model or turn_before.model):
-        return "another model answered"
-    then, now = tuple(before.request or ()), tuple(call.request or ())
-    if then and now and (at := _alike(then, now)) < len(then):
-        part = "messages" if at == len(now) else now[at].part if now[at].part in _CHANGED else then[at].part
-        return _CHANGED.get(part, "earlier messages changed")
-    with suppress(ValueError, TypeError):  # a clock may give no such times
-        began, started = datetime.fromisoformat(turn_before.started), datetime.fromisoformat(turn.started)
-        pause = (started - began).total_seconds() - turn_before.seconds
-        if turn is not turn_before and pause >= KEPT:
-            return f"{pause / 60:,.0f} minutes since the call before"
-    return "the provider did not keep it"
-
-
 # -- One request laid open: its pieces by part, and what changed since the request before it
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """How much of a request is byte for byte what the request before it began with: UTF-8 bytes of its texts."""
-
-    same: int
-    before: int
-    now: int
-
-    @property
-    def kept(self) -> float:
-        """The share of the request before that stayed, from its beginning: 1 where all of it did."""
-        return self.same / self.before if self.before else 1.0
 
 
 @dataclass(frozen=True)
@@ -196,23 +134,6 @@ class Xray:
             return None
         return 0 if self.caching is None else cacheable(self.before, self.request, self.caching)
 
-    @property
-    def prefix(self) -> Prefix | None:
-        """How much of its beginning is that of the request before; None for the first."""
-        return None if self.before is None else prefix(tuple(self.before), tuple(self.request))
-
-
-def prefix(before: Sequence[Sent], after: Sequence[Sent]) -> Prefix:
-    """Return the bytes two requests begin with alike: of whole pieces, then of the first that differs."""
-    at = _alike(before, after)
-    same = sum(len(_bytes(piece)) for piece in after[:at])
-    if at < min(len(before), len(after)):
-        a, b = before[at], after[at]
-        if (a.part, a.label) == (b.part, b.label):
-            pairs = zip(_bytes(a), _bytes(b), strict=False)
-            same += sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return Prefix(same, sum(len(_bytes(p)) for p in before), sum(len(_bytes(p)) for p in after))
-
 
 def changes(before: Sequence[Sent], after: Sequence[Sent]) -> tuple[PieceChange, ...]:
     """Return what differs between two requests: those of one part and label in the same place count as one that changed."""
@@ -241,10 +162,6 @@ _STANDING = ("system", "memory", "skills", "tools", "summary")
 
 def _alike(a: Sequence[Sent], b: Sequence[Sent]) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if not _is_same(x, y)), min(len(a), len(b)))
-
-
-def _bytes(piece: Sent) -> bytes:
-    return piece.text.encode("utf-8", "surrogatepass")
 
 
 # -- What a request passes on its way to the model, layer by layer, and what each adds to it

@@ -61,8 +61,8 @@ class BudgetView:
     """Indices in `history` of the calls that a compaction came before."""
     cost: float | None = None
     """US dollars of all calls of the thread, where the prices are known."""
-    cached: tuple[Usage, str] | None = None
-    """Of the request, where the provider has a cache: its usage, and why less was cached than of the one before."""
+    cached: Usage | None = None
+    """Of the request, where the provider has a cache."""
     nested: Mapping[str, Spent] = field(default_factory=dict)
     """Name of a subagent -> what it spent in the thread."""
     unfolded: bool = False
@@ -112,9 +112,8 @@ class BudgetView:
             facts.append("~ marks an estimate, on the high side")
         facts = [fact for fact in (*facts, budget.unseen) if fact]
         if self.cached is not None:
-            usage, drop = self.cached
-            why, read = f": {drop}" if drop else "", usage.cached or 0
-            facts.append(f"{percent(read, usage.input)} of the input was cached ({read:,} of {usage.input:,}){why}")
+            read, sent = self.cached.cached or 0, self.cached.input
+            facts.append(f"{percent(read, sent)} of the input was cached ({read:,} of {sent:,})")
         spent = self.nested.values()  # what is not in the gauge, which is the main agent's
         if calls := sum(one.calls for one in spent):
             tokens = counted(sum(one.input + one.output for one in spent), "token", all(one.exact for one in spent))
@@ -227,7 +226,7 @@ def budget_view(
     compactions: Sequence[int] = (),
     cost: float | None = None,
     nested: Mapping[str, Spent] | None = None,
-    cached: tuple[Usage, str] | None = None,
+    cached: Usage | None = None,
 ) -> BudgetView:
     """Return the gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
     return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {})

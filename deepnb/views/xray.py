@@ -42,14 +42,11 @@ class XrayView:
     def facts(self) -> tuple[str, ...]:
         """What became of the beginning, which a provider may have cached."""
         x = self.xray
-        if (prefix := x.prefix) is None:
+        if (cacheable := x.cacheable) is None:
             return ("the first request of its kind: no earlier one to compare it with",)
-        share = percent(prefix.same, prefix.now)
-        cacheable, total = x.cacheable or 0, x.request.tokens
-        lines = [
-            f"Shared prefix with {x.since}: {counted(prefix.same, 'byte')} ({share} of this request)",
-            f"Cacheable: {figure(x.call.budget, cacheable)} of {counted_tokens(x, total)} ({percent(cacheable, total)})",
-        ]
+        total = x.request.tokens
+        share = f"{figure(x.call.budget, cacheable)} of {counted_tokens(x, total)} ({percent(cacheable, total)})"
+        lines = [f"Cacheable since {x.since}: {share}"]
         if x.caching is None:
             lines[-1] += ", since another model was sent the request before"
         if (usage := x.call.usage) is not None and usage.cached:

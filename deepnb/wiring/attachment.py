@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deepnb.values.agent import Feature, Features
@@ -52,9 +52,6 @@ class Attachment:
         """The tools whose calls it asks about, as far as its middleware names them."""
         named = getattr(self.parts.of("HumanInTheLoopMiddleware"), "interrupt_on", {})
         return frozenset(name for name, rule in named.items() if rule)
-
-    def called(self, name: str) -> Attachment:
-        return replace(self, name=name, features=replace(self.features, agent=name))
 
     def refusal(self, path: str, memory: tuple[str, ...], skills: tuple[str, ...], guarded: bool) -> str:
         """Return why the graph would not read a file, in one line; empty where it would."""

@@ -109,21 +109,7 @@ def _from_mapping(given: Mapping[str, Any]) -> Subagent:
     who = f"the subagent {name!r}" if name else "a subagent"
     if missing := next((key for key in ("name", "description") if not given.get(key)), None):
         raise InvalidError(f"{who} has no {missing}", _EXAMPLE)
-    if given.get("mode") not in (None, "isolated"):
-        raise InvalidError(
-            f"{who} has mode={given['mode']!r}, but a deepnb subagent never sees the conversation of its caller",
-            "remove mode, and put what it needs to know into its task",
-        )
-    if given.get("permissions"):
-        raise RefusedError(
-            f"{who} has permissions, which deepnb does not apply", 'tools=["read_file", "grep"] limits it'
-        )
-    if given.get("interrupt_on"):
-        raise RefusedError(
-            f"{who} has interrupt_on, which a session can't answer",
-            'Session(approve={"write_file": "ask"}) asks, there too',
-        )
-    if unknown := [key for key in given if key not in (*_OWN, *_MORE, "mode", "permissions", "interrupt_on")]:
+    if unknown := [key for key in given if key not in (*_OWN, *_MORE)]:
         raise InvalidError(f"{who} has no option {unknown[0]!r}", f"the options are {', '.join((*_OWN, *_MORE))}")
     own, more = ({key: given[key] for key in keys if given.get(key) is not None} for keys in (_OWN, _MORE))
     return Subagent(**own, more=more)

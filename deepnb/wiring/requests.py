@@ -40,7 +40,7 @@ _LAYERS = (
     ("deepagents", "PatchToolCallsMiddleware", "adds a result to an interrupted tool call", "deepagents"),
     ("deepnb", "GuardMiddleware", "keeps credentials out of files, and what tools say out of memory until you accept it", "deepnb"),
     ("deepnb", "ToolErrorsMiddleware", "makes the exception of a tool its result", "deepnb"),
-    ("deepnb", "ImagesMiddleware", "shows the images of tools after their results; describes images in words to a model that does not see them", "deepnb"),
+    ("deepnb", "ImagesMiddleware", "describes images in words to a model that does not see them", "deepnb"),
     ("deepnb", "PromptCacheMiddleware", "marks the prompt for the provider's cache", "deepnb"),
     ("deepnb", "RetryMiddleware", "sends a request again that the provider could not take", "deepnb"),
     ("deepnb", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "deepnb"),

@@ -13,7 +13,7 @@ from langchain_core.tools import InjectedToolCallId
 
 from deepnb.backends.writer import writer, writing
 from deepnb.engine.request import IMAGES
-from deepnb.engine.run import current_run, on_reader
+from deepnb.engine.run import current_run
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Kernel
 from deepnb.workshop.python import Names, Room, Show, run_code
@@ -62,7 +62,8 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
                 run.tell(placed)
 
         room = rooms.setdefault(run, Room()) if run is not None else Room()
-        return on_reader(partial(_run, desk, code, show, call, room, path, sees))
+        work = partial(_run, desk, code, show, call, room, path, sees)
+        return work() if run is None else run.on_reader(work)  # between two events, in the thread of the cells
 
     def propose_cell(code: str) -> str:
         """Put code into the user's next cell without running it: for code that the user should keep or run alone."""

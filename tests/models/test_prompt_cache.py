@@ -89,9 +89,6 @@ def test_a_block_made_anew_costs_neither_tools_nor_instructions(provider):
         assert first.usage is not None
         head = first.budget.parts["tools"] + first.budget.parts["system"] + first.budget.parts["skills"]
         assert 0.5 * head < (first.usage.cached or 0) < 0.9 * first.usage.input
-        drops = list(s.ledger()["cache_drop"])
-        assert [d for d in drops if d] == ["the memory block was made anew"]
-        assert drops[6] == "the memory block was made anew"  # the first call of the fourth turn
         shown = budget_picture(s).text()
         last = s.turns[-1].calls[-1].usage
         assert f"of the input was cached ({last.cached:,} of {last.input:,})" in shown

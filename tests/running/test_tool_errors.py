@@ -316,17 +316,6 @@ def test_a_tool_that_interrupts_ends_the_turn_in_one_short_line_without_credenti
     assert session.turns == () and session.run("once more").text == "anew"
 
 
-def test_a_subagent_with_interrupt_on_is_refused_with_what_to_give_instead():
-    critic = {
-        "name": "critic",
-        "description": "Finds faults",
-        "system_prompt": "Be strict.",
-        "interrupt_on": {"ls": True},
-    }
-    with pytest.raises(DeepnbError, match=r"interrupt_on, which a session can't answer: .*approve="):
-        deepnb.Session(model=Scripted(answers=["hi"]), subagents=[critic]).run("go")
-
-
 # -- answers of models that write calls and thinking as text
 
 

@@ -19,7 +19,7 @@ from deepnb.middleware import CompactionMiddleware
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Rule, rule_for
 from deepnb.values.messages import Message, ToolCall
-from deepnb.values.turn import Compacted, ModelStarted, Notice
+from deepnb.values.turn import Compacted, ModelStarted
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -215,10 +215,6 @@ def scripted(window: int = 10_000) -> Scripted:
     return Scripted(answers=["word " * 100], profile={"max_input_tokens": window})
 
 
-def notices(s: Session) -> list[str]:
-    return [e.text for e in s.turns[-1].events if isinstance(e, Notice)]
-
-
 @every_row("sizes", TOO_MUCH)
 def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, Any]) -> None:
     s = Session(model=scripted())
@@ -233,7 +229,7 @@ def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, An
 @every_row("sizes", ENOUGH)
 def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
     s = Session(model=scripted(), **sizes)
-    assert (s.rule.keep, s.rule.note) == (sizes["keep"], "")
+    assert s.rule.keep == sizes["keep"]
 
 
 def test_the_teaching_models_window_is_known_before_it_is_made_and_the_middleware_refuses_too() -> None:
@@ -252,39 +248,17 @@ def test_one_of_the_two_is_checked_against_the_other_in_force() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", ["model", "window", "one turn"])
-def test_a_smaller_window_keeps_the_default_and_says_so_in_one_line(by: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("by", ["model", "window"])
+def test_a_smaller_window_keeps_the_default(by: str) -> None:
     s = Session(model=scripted(40_000), keep=("tokens", 15_000))
     s.run("a")
-    line = (
-        "keep=('tokens', 15000) is not less than trigger=('fraction', 0.85) of a window of 16,000 tokens:"
-        " ('fraction', 0.1) is kept instead"
-    )
-    if by == "one turn":
-        s.run("b", model=scripted(16_000))
-    else:
-        s.configure(**({"model": scripted(16_000)} if by == "model" else {"max_input_tokens": 16_000}))
-        assert caplog.messages == [line]
-        assert s.rule == Rule(("fraction", 0.85), ("fraction", 0.10), 16_000, line)
-        s.run("b")
-    assert notices(s) == [line]
-    if by != "one turn":
-        for _ in range(30):  # no dead end
-            s.run("word " * 500)
-        assert any(isinstance(e, Compacted) for t in s.turns for e in t.events)
-        assert line not in [e.text for t in s.turns[2:] for e in t.events if isinstance(e, Notice)]
+    s.configure(**({"model": scripted(16_000)} if by == "model" else {"max_input_tokens": 16_000}))
+    assert s.rule == Rule(("fraction", 0.85), ("fraction", 0.10), 16_000)
+    for _ in range(30):  # no dead end
+        s.run("word " * 500)
+    assert any(isinstance(e, Compacted) for t in s.turns for e in t.events)
     s.configure(model=scripted(40_000), max_input_tokens=None)
-    assert (s.rule.keep, s.rule.note) == (("tokens", 15_000), "")
-
-
-def test_of_a_subagent_with_a_smaller_window_it_is_said_too() -> None:
-    agent = {"name": "small", "description": "d", "system_prompt": "s", "model": scripted(4_000)}
-    s = Session(model=scripted(40_000), keep=("tokens", 15_000), subagents=[agent])
-    s.run("a")
-    (line,) = notices(s)
-    assert line.startswith("subagent small: keep=('tokens', 15000) is not less than trigger=")
-    s.run("b")
-    assert notices(s) == []
+    assert s.rule.keep == ("tokens", 15_000)
 
 
 @every_row(

@@ -110,7 +110,7 @@ def test_a_later_source_overrides_an_earlier_one_unless_it_is_broken():
     assert s.skills.list_skills()[0] == Skill("report", "My own.", mine, source="mine", overrides=(base,))
     s.run("b")
     assert "My own." in prompt(s) and "The base." not in prompt(s)
-    is_shared = s.workspace.home.paths.is_shared
+    is_shared = s.workspace.current.is_shared
     assert is_shared(mine) and not is_shared("/mine-not/x.md")
     assert s.skills.remove("report").description == "My own."
     assert "/mine/report/more.md" not in s.files

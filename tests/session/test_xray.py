@@ -10,7 +10,7 @@ from deepnb import DeepnbError, Session
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import PARTS
 from deepnb.values.request import Sent
-from deepnb.values.xray import changes, prefix
+from deepnb.values.xray import changes
 from deepnb.views.xray import XrayView
 from tests.support.scripted import Scripted, call
 
@@ -44,14 +44,12 @@ def test_the_pieces_are_the_request_and_its_tokens(s):
 def test_what_was_appended_is_all_that_changed(s):
     x = s.xray(2)
     assert x.since == "turn 1, call 2"
-    assert x.prefix.same == x.prefix.before < x.prefix.now and x.prefix.kept == 1
     assert [(c.before, c.after.part) for c in x.changes] == [(None, "assistant"), (None, "user")]
-    assert x.prefix.now - x.prefix.before == sum(len(c.after.text.encode()) for c in x.changes)
 
 
 def test_any_call_can_be_asked_for(s):
     assert (s.xray(1).call.number, s.xray(1, 1).call.number) == (2, 1)
-    assert s.xray(1, 1).before is None and s.xray(1, 1).prefix is None and s.xray(1, 1).changes == ()
+    assert s.xray(1, 1).before is None and s.xray(1, 1).cacheable is None and s.xray(1, 1).changes == ()
     assert s.xray(1, 2).since == "call 1"
     for at, words in (((7, None), "choose a turn from 1 to 2"), ((1, 9), "its calls are 1, 2")):
         with pytest.raises(DeepnbError, match=words):
@@ -69,9 +67,6 @@ def test_a_memory_block_written_anew_is_a_change_with_a_diff():
     x = s.xray()
     (changed,) = [c for c in x.changes if c.before]
     assert changed.after.part == "memory" and "tea at five" in changed.after.text
-    where = "".join(p.text for p in x.parts["memory"]).encode().index(b"five")
-    ahead = sum(len(p.text.encode()) for part in ("tools", "system") for p in x.parts[part] if part == "tools")
-    assert x.prefix.same >= ahead + where and x.prefix.kept < 1
     view = XrayView(x)
     assert "-- tea at four" in view.text() and "+- tea at five" in view.text()
     assert "~ changed: /AGENTS.md" in view.text() and "<ins" in view.html()
@@ -82,7 +77,7 @@ def test_a_compaction_shows_what_went_and_the_summary_that_came():
     for prompt in ("one", "two", "three"):
         s.run(prompt)
     x = s.xray()
-    assert x.call.budget.parts["summary"] > 0 and 0 < x.prefix.kept < 1
+    assert x.call.budget.parts["summary"] > 0
     gone = [c.before.text for c in x.changes if c.after is None]
     assert "one" in gone and "two" in gone
     assert next(c.after.part for c in x.changes if c.before is None) == "summary"
@@ -137,15 +132,6 @@ PIECES = st.lists(
 
 
 @given(PIECES, PIECES)
-def test_the_common_beginning_is_one_of_bytes(a, b):
-    p = prefix(a, b)
-    whole = [b"".join(x.text.encode("utf-8", "surrogatepass") for x in side) for side in (a, b)]
-    assert whole[0][: p.same] == whole[1][: p.same]
-    assert (p.before, p.now) == (len(whole[0]), len(whole[1]))
-    assert 0 <= p.kept <= 1
-
-
-@given(PIECES, PIECES)
 def test_changes_account_for_every_piece(a, b):
     """What was there, less what went or changed, with what came or changed, is what is there now."""
     found = changes(a, b)
@@ -160,4 +146,3 @@ def test_changes_account_for_every_piece(a, b):
 @given(PIECES)
 def test_the_same_request_has_not_changed(a):
     assert changes(a, list(a)) == ()
-    assert prefix(a, list(a)).kept == 1

@@ -116,11 +116,9 @@ CANT = "code or names that can't be read here"
 NOTED = {
     CANT: [
         *("/print 1", "?os", "??os", "os?", "os.path??", ",print a b", ";print a b", "*int*?", ">>> print(1)"),
-        "x = = 1",
+        *("x = = 1", "/os.system ls", ",shutil.rmtree a"),
     ],
     "magics": ["%timeit?", "d['k'] = %pwd", "%%time", "%cd .."],
-    "processes": ["/os.system ls"],
-    "files": [",shutil.rmtree a"],
     "shell commands": [
         *('d["k"] = !ls', "d['it'], b.c = !echo it's", "a.b: list = !ls", "!!ls", "!echo ( \"unclosed '''"),
         "!rm -rf \\\n    data",

@@ -17,7 +17,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, provider_keys, recorded, tools_of
+from deepnb.models.keys import guard_environment
+from deepnb.models.tapes.recorder import chunk_of, in_form, messages_of, recorded, tools_of
 from deepnb.models.tapes.tape import Exchange, Parts, Tape, TapedModel, TapeForm, days_near, read_tape
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
@@ -112,7 +113,8 @@ class Player:
         with self._lock:
             days = self.tape.days | days_near(self._now())
             if self._made is None or self._made[0] != days:
-                form = TapeForm(days, provider_keys())
+                guard_environment()
+                form = TapeForm(days)
                 self._made = days, form, TapeIndex(self.tape, form)
             _, form, index = self._made
             request = form.parts(messages_of(messages), tools_of(tools))

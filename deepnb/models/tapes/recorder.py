@@ -27,23 +27,22 @@ from langchain_core.outputs import LLMResult
 
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, reserve_of, tool_name
-from deepnb.models.keys import PROVIDERS
+from deepnb.models.keys import guard_environment
 from deepnb.models.tapes.tape import (
     Exchange,
     Parts,
     TapedModel,
     TapeForm,
+    clean,
     days_near,
     exchange_line,
     head_line,
-    keys_of,
     model_line,
     part_line,
 )
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.failures import body_of, causes, host_of, status_of
 from deepnb.values.files import make_folder
-from deepnb.values.lazy import nothing
 from deepnb.values.text import as_word, short_repr
 
 _LOG = logging.getLogger("deepnb")
@@ -87,11 +86,6 @@ def tools_of(tools: Sequence[Any]) -> list[tuple[str, str]]:
                 said = getattr(tool, "description", None) or getattr(tool, "__doc__", None)
             found.append((tool_name(tool), str(said or "")))
     return found
-
-
-def provider_keys() -> frozenset[str]:
-    """Return the keys of providers, and others, that the environment holds now."""
-    return keys_of(one.key for one in PROVIDERS.values() if one.key is not None)
 
 
 def form_of(tool: Any) -> str:
@@ -155,8 +149,8 @@ def chunk_of(piece: Mapping[str, Any]) -> AIMessageChunk:
     )
 
 
-def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any], Any]) -> list[dict[str, Any]]:
-    """Return the pieces; where `clean` takes a credential out of what they say together, that without it, and empty ones."""
+def without_credentials(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the pieces; where a credential is in what they say together, that without it, and empty ones."""
     own: list[dict[str, Any]] = json.loads(json.dumps(pieces, default=str))
     if not own:
         return own
@@ -168,20 +162,17 @@ def without_credentials(pieces: Sequence[dict[str, Any]], clean: Callable[[Any],
     blocks = (block for block in made[-1].get("content", ()) if isinstance(block, dict))
     for part in (*made[-1].get("calls", ()), *blocks):
         for name in ("args", "partial_json", "arguments"):
-            if isinstance(part.get(name), str):
-                part[name] = _arguments(part[name], clean)
+            if not isinstance(text := part.get(name), str):
+                continue
+            try:  # by the names that they are given to, where they are JSON
+                value = json.loads(text)
+            except ValueError:
+                part[name] = str(clean(text))
+            else:
+                new = clean(value)
+                part[name] = text if new == value else json.dumps(new, ensure_ascii=False)
     made = clean(made)
     return own if made == parts else [*made, *({} for _ in own[len(made) :])]
-
-
-def _arguments(text: str, clean: Callable[[Any], Any]) -> str:
-    """Return the arguments of a call without credentials: by the names they are given to, where they are JSON."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return str(clean(text))
-    new = clean(value)
-    return text if new == value else json.dumps(new, ensure_ascii=False)
 
 
 # -- A failed request on a tape: what else asks an exception for, as JSON, and an exception that answers the same
@@ -266,9 +257,9 @@ class Recording:
         self._lock = threading.Lock()
         self._models: list[TapedModel] = []
         self._parts: set[str] = set()
-        self._secrets: frozenset[str] = frozenset()
         self._form: tuple[Any, TapeForm] | None = None
-        head = head_line(now(), self.form().clean(note))
+        self.form()
+        head = head_line(now(), clean(note))
         try:
             make_folder(file.parent)
             if overwrite:
@@ -300,13 +291,11 @@ class Recording:
 
     def heard(self, model: BaseChatModel, label: str, counts: str, retries: int = 0) -> BaseChatModel:
         """Return the model, telling this recording of its calls."""
-        held: Sequence[Any] = [getattr(value, "get_secret_value", nothing)() for value in vars(model).values()]
-        self._secrets |= {value for value in held if isinstance(value, str)}
         given = dict(getattr(model, "profile", None) or {})
         profile = {k: v for k, v in given.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
         reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)  # for an answer
         profile |= {name: tokens for name, tokens in reserved if tokens}
-        taped = TapedModel(self.form().clean(label), self.form().clean(profile), counts, retries=retries)
+        taped = TapedModel(clean(label), clean(profile), counts, retries=retries)
         before, listener = model.callbacks, _Listener(self, taped)
         if isinstance(before, BaseCallbackManager):
             callbacks: Any = before.copy()
@@ -316,10 +305,11 @@ class Recording:
         return model.model_copy(update={"callbacks": callbacks})
 
     def form(self) -> TapeForm:
-        """Return what brings requests into the form of a tape, with the keys there are now."""
-        state = (days_near(self.now()), dict(os.environ), self._secrets)
+        """Return what brings requests into the form of a tape, with the keys of the environment known that there are now."""
+        state = (days_near(self.now()), dict(os.environ))
         if self._form is None or self._form[0] != state:
-            self._form = state, TapeForm(state[0], provider_keys() | self._secrets)
+            guard_environment()
+            self._form = state, TapeForm(state[0])
         return self._form[1]
 
     def add(self, model: TapedModel, request: Parts, one: Exchange) -> None:
@@ -391,8 +381,8 @@ class _Listener(BaseCallbackHandler):
     def _ended(self, run_id: UUID, error: dict[str, Any] | None) -> None:
         if (call := self._calls.pop(run_id, None)) is None:
             return
-        clean = self._recording.form().clean
-        pieces = without_credentials([piece for _, piece in call.pieces], clean)
+        self._recording.form()
+        pieces = without_credentials([piece for _, piece in call.pieces])
         answer = tuple(zip((ms for ms, _ in call.pieces), pieces, strict=True))
         tools, messages = call.request.tools, call.request.messages
         made = Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))

@@ -8,7 +8,6 @@ it was made at, since a day near it in a request is masked too.
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.gate import credentials, redact, redact_value
+from deepnb.gate import redact, redact_value
 from deepnb.values.errors import InvalidError
 from deepnb.values.text import excerpt, short_repr
 
@@ -112,7 +111,6 @@ class Tape:
 
     name: str
     """The name of its file."""
-    version: int = VERSION
     made: str = ""
     """ISO timestamp of when the recording began."""
     note: str = ""
@@ -140,11 +138,6 @@ class Tape:
     @property
     def notices(self) -> Iterator[str]:
         """What to know before it is played, in a line each."""
-        if self.version < VERSION:
-            yield (
-                f"{self.name} is of version {self.version}, older than {VERSION}: requests may not be found on it;"
-                " if so, record it again"
-            )
         if self.cut:
             yield f"the last line of {self.name} was incomplete and is left out"
 
@@ -213,7 +206,7 @@ def read_tape(data: bytes, name: str) -> Tape:
                 f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
             ) from None
     made, note = _words(head.get("made", "")), _words(head.get("note", ""))
-    return Tape(name, version, made, note, tuple(models), parts, tuple(exchanges), cut)
+    return Tape(name, made, note, tuple(models), parts, tuple(exchanges), cut)
 
 
 def _words(text: Any) -> str:
@@ -238,8 +231,6 @@ def _line(value: Json) -> bytes:
 
 # -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms
 
-_KEY = "[redacted: key]"
-_SHORTEST = 8  # characters of a key that is known by its value: a shorter one could be any word
 _KEPT = 4_096  # parts that are remembered
 
 
@@ -258,15 +249,14 @@ class Parts:
 
 
 class TapeForm:
-    """Brings requests into a tape's form: times of `days` are masked, and `secrets`, which only their owner knows.
+    """Brings requests into a tape's form, in which times of `days` are masked.
 
     Each message is worked on once, in however many requests it is sent.
     """
 
-    def __init__(self, days: Iterable[str], secrets: Iterable[str] = ()) -> None:
+    def __init__(self, days: Iterable[str]) -> None:
         self._days = frozenset(days)
-        self.clean = cleaner(secrets)
-        self._kept = lru_cache(_KEPT)(lambda written: self.masked_part(self.clean(json.loads(written))))
+        self._kept = lru_cache(_KEPT)(lambda written: self.masked_part(clean(json.loads(written))))
 
     def parts(self, messages: Sequence[Json], tools: Sequence[tuple[str, str]]) -> Parts:
         """Return the parts of a request whose messages are as `messages_of` gives them."""
@@ -280,17 +270,9 @@ class TapeForm:
         return digest(made), made
 
 
-def cleaner(secrets: Iterable[str]) -> Callable[[Any], Any]:
-    """Return what takes known keys, and all that looks like a credential, out of a JSON-like value."""
-    known = sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True)
-
-    def without(text: str) -> str:
-        for secret in known:
-            text = text.replace(secret, _KEY)
-        return text
-
-    # A model may take a credential for the name of an argument: the names are searched, too.
-    return lambda value: _changed(redact_value(_changed(value, without, without) if known else value), key=redact)
+def clean(value: Any) -> Any:
+    """Return a JSON-like value without credentials: a model may take one for the name of an argument, too."""
+    return _changed(redact_value(value), key=redact)
 
 
 def _changed(value: Any, text: Callable[[str], str] = str, key: Callable[[str], str] = str) -> Any:
@@ -300,13 +282,3 @@ def _changed(value: Any, text: Callable[[str], str] = str, key: Callable[[str], 
     if isinstance(value, Mapping):
         return {key(k) if isinstance(k, str) else k: _changed(item, text, key) for k, item in value.items()}
     return [_changed(item, text, key) for item in value] if isinstance(value, list | tuple) else value
-
-
-def keys_of(variables: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> frozenset[str]:
-    """Return the values of the environment that are keys: those of these variables, and those whose name and value tell."""
-    found, there = set[str](), dict(os.environ if environment is None else environment)
-    named = frozenset(variables)
-    for name, value in there.items():
-        if name in named or any(f.start > len(name) for f in credentials(f"{name}={value}")):
-            found |= {value, value.strip()}
-    return frozenset(found)

@@ -14,7 +14,7 @@ from deepnb.running.current import Current
 from deepnb.running.runner import Runner, TurnStream
 from deepnb.running.thread import Thread
 from deepnb.running.workspace import Workspace
-from deepnb.values.approvals import Policy, policy_of
+from deepnb.values.approvals import Policy, Rule, policy_of
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.values.events import Activity
@@ -297,6 +297,5 @@ def fork_workspace(work: Workspace, options: Options, thread: Thread) -> Workspa
 
 
 def code_asks(policy: Policy) -> Policy:
-    for tool in CODE_TOOLS:
-        policy = policy if policy.rules.get(tool) == "deny" else policy.with_rule(tool, "ask")
-    return policy
+    asks: dict[str, Rule] = {tool: "ask" for tool in CODE_TOOLS if policy.rules.get(tool) != "deny"}
+    return replace(policy, rules={**policy.rules, **asks})

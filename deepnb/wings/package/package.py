@@ -114,7 +114,7 @@ def _files(
         except CantWriteError as why:
             left_out.append(LeftOut(response.path, str(why)))
         else:
-            kind = "skill" if workspace.home.paths.is_guarded(response.path) else "file"
+            kind = "skill" if workspace.current.is_guarded(response.path) else "file"
             kind = "memory" if response.path in memory or response.path.startswith(NOTES) else kind
             kind = "subagent" if response.path.startswith(FOLDER) else kind
             files.append(PackageFile(f"{FILES}{response.path}", content, "; ".join(filter(None, (kind, note)))))

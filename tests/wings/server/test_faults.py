@@ -46,16 +46,14 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
     assert server.threads[only]["metadata"]["deepnb_name"] == "main"
 
 
-def test_a_thread_without_a_name_goes_by_its_id_or_the_beginning_of_it(server: LoopbackServer) -> None:
+def test_a_thread_without_a_name_goes_by_its_id(server: LoopbackServer) -> None:
     s = deepnb.Session(graph=f"{server.url}/echo")
     s.run("hello")
     (id_,) = server.threads
     server.threads[id_]["metadata"].pop("deepnb_name")
     other = deepnb.Session(graph=f"{server.url}/echo")
     assert [(one.name, one.status) for one in other.threads if one.status] == [(id_, "idle")]
-    assert other.switch(id_[:8]) == id_ and other.text == "You said hello."
-    with pytest.raises(deepnb.NotFoundError):
-        other.switch(id_[:3])
+    assert other.switch(id_) == id_ and other.text == "You said hello."
 
 
 def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackServer) -> None:
@@ -251,7 +249,7 @@ def test_an_address_is_no_model(server: LoopbackServer) -> None:
 
 
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
-def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
+def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
     s = deepnb.Session(graph=f"{server.url}/echo")
     prompts = ["one", "two", "three"]
     for prompt in prompts:
@@ -265,9 +263,8 @@ def test_turns_that_the_server_lost_are_named_once(server: LoopbackServer, lost:
         server._add(id_, {"messages": kept}, "loop")
     stream = s.stream("four")
     said = [e.text for e in stream if isinstance(e, Notice) and "no longer" in e.text]
-    names = ", ".join(f'turn {n + 1} ("{prompts[n]}")' for n in lost)
-    again = "its cell" if len(lost) == 1 else "their cells"
-    assert said == [f"the server no longer has {names} of thread main: run {again} again"]
+    turns = f"{len(lost)} turn{'s' * (len(lost) > 1)}"
+    assert said == [f"the server no longer has {turns} of thread main: %agent turns lists those it has"]
     assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
     assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
     assert not [e for e in s.stream("five") if isinstance(e, Notice)]
