@@ -23,7 +23,6 @@ from deepnb.workshop.kernel import Kernel, PlainKernel
 
 if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
-    from deepnb.workshop.python import Names
 
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
@@ -54,8 +53,6 @@ class Current:
         self.last: Turn | None = None
         self.clock = clock or (lambda: datetime.now().astimezone())
         self.shell: Kernel | None = None
-        self.code_ran: Callable[[Names], None] = nothing
-        """Keeps what code did to the names of the namespace, for undo."""
         self.live: Callable[[Event], None] = nothing
         """Shows an output of code while it runs; the reader of the turn is given it later."""
         self.recording: Recording | None = None

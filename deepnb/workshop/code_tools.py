@@ -16,7 +16,7 @@ from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Kernel
-from deepnb.workshop.python import Names, Room, Show, run_code
+from deepnb.workshop.python import Room, Show, run_code
 
 _NOT_HERE = (
     "Error: code runs in the main thread alone, and this kernel reads the click in another. Nothing was run: the user"
@@ -37,9 +37,6 @@ class Desk(Protocol):
 
     def live(self, output: CodeOutput) -> None:
         """Show an output while the code runs."""
-
-    def code_ran(self, names: Names) -> None:
-        """Keep what undo needs."""
 
 
 def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
@@ -77,8 +74,6 @@ def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[s
         return _NOT_HERE
     with writing(origin="agent", agent=path, tool=True):
         result = run_code(code, kernel, show, call, room)
-    if result.names.before:
-        desk.code_ran(result.names)
     if result.stopped is not None:
         raise result.stopped
     text = result.text
