@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from types import ModuleType
 from typing import Any
 
-from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
+from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, is_plain, literal
 from deepnb.wings.package.source import Source, function_source
 from deepnb.wings.package.values import Code, LeftOut
 
@@ -148,13 +148,10 @@ def _called(name: str, add: Callable[[], str]) -> str:
 
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
-    if (text := literal(value)) is not None:
-        _check(in_value(name, value), name)
-    elif (text := annotation(value)) is not None:
-        draft.imports.add("import typing")
-    else:
+    if (text := literal(value)) is None:
         why = "is too long for code: read it from a file" if is_plain(value) else "is only in this kernel"
         raise CantWriteError(f"uses {name} ({type(value).__name__}), which {why}")
+    _check(in_value(name, value), name)
     if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
         draft.blocks[name] = f"{name} = {text}"
 

@@ -59,13 +59,12 @@ def test_a_function_goes_with_all_that_it_uses(notebook: Any, tmp_path: Path) ->
         from typing import Literal
         RATE = 1.25
         TABLE = {"a": [1, 2], "b": (3, None)}
-        Kind = Literal["net", "gross"]
         """,
         """
         def helper(value):
             return m.floor(value * RATE)
 
-        def price(value: float, kind: Kind = "net") -> str:
+        def price(value: float, kind: Literal["net", "gross"] = "net") -> str:
             '''Give the price.'''
             import json
             unused = [m for m in TABLE]
