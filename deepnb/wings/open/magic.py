@@ -8,9 +8,9 @@ from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES, without_password
 from deepnb.views.search_marks import found_view
-from deepnb.views.text import counted, tokens
+from deepnb.views.text import counted
 from deepnb.views.values import brief
-from deepnb.views.view import Stack, View, notice_view, table_view
+from deepnb.views.view import Stack, View, notice_view
 from deepnb.wings.open.opening import list_sessions
 from deepnb.wings.open.session import OpenedSession, open_session
 from deepnb.wings.open.values import SessionRows
@@ -72,13 +72,6 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
         case ["agent", "transcript"]:
             table: object = opened.transcript()
             return table
-        case ["agent", "subagents"] if args["what"] is None:
-            spent = [
-                (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
-                for name, one in opened.subagents.spent().items()
-            ]
-            head = ("subagent", "calls", "in", "out")
-            return table_view(head, spent, "subagents", (1, 2, 3), "no subagents", scene.stamp)
         case ["memory", "diff"] if args["a"] is not None:
             return memory_diff(scene, args)
         case ["memory", "diff"]:

@@ -22,8 +22,6 @@ from deepnb.running.threads import Threads
 from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
-from deepnb.session.subagents import SessionSubagents
-from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.lazy import LazyMapping
@@ -223,10 +221,6 @@ class OpenedSession(Session):
         """Its memory files, as far as its edits tell them."""
         return OpenedMemory(self._workspace, self)
 
-    @cached_property
-    def subagents(self) -> SessionSubagents:
-        return OpenedSubagents(self._workspace)
-
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
         """The one thread of it."""
@@ -304,17 +298,6 @@ class OpenedMemory(SessionMemory):
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         return {path: redact(text) for path, text in files.items()}
-
-
-class OpenedSubagents(SessionSubagents):
-    """The agents that an opened session called; how often each was used is not known."""
-
-    _workspace: OpenedWorkspace
-
-    def spent(self) -> dict[str, Spent]:
-        from deepnb.session.tables import spent_by
-
-        return spent_by((call for turn in self._workspace.figures for call in turn.calls if call.path), {})
 
 
 def _sections(session: OpenedSession) -> Iterator[HistorySection]:
