@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import pytest
 
 from deepnb.values.errors import NotInstalledError
-from deepnb.values.turn import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
+from deepnb.values.turn import Compacted, Notice, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Codex, at, jsonl, of_kind, turns
+from tests.wings.open.session_files import Codex, jsonl, of_kind, turns
 
 CONTEXT = "<environment_context>x</environment_context>"
 
@@ -78,24 +77,6 @@ def test_events_that_replay_instructions_are_no_prompts(read):
     log.event("user_message", message=CONTEXT)
     log.prompt("Go")
     assert [t.prompt for t in read(log).index.turns] == ["Go"]
-
-
-def test_the_bare_items_of_2025(tmp_path):
-    values: list[Any] = [
-        {"id": "old", "timestamp": at(0), "instructions": "Be brief.", "git": {"branch": "main"}},
-        {"record_type": "state"},
-        {"type": "message", "role": "user", "content": said("List files")},
-        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "zzz"},
-        {"type": "function_call", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "c1"},
-        {"type": "function_call_output", "call_id": "c1", "output": '{"output":"a","metadata":{"exit_code":1}}'},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "One."}]},
-    ]
-    session = open_session(jsonl(tmp_path / "rollout-x.jsonl", *values))
-    index = session.index
-    assert (index.id, turns(index), index.turns[0].tools) == ("old", [("List files", 2)], {"shell": 1})
-    assert index.context is None
-    assert of_kind(session, ThinkingDelta, "text") == ["(hidden by the provider)"]
-    assert of_kind(session, ToolEnded, "result", "status") == [("a", "error")]
 
 
 def test_a_turn_that_was_rolled_back_is_out(read):
