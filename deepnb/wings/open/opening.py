@@ -27,7 +27,7 @@ from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.wings.open.opencode import OPENCODE
 from deepnb.wings.open.pi import PI
 from deepnb.wings.open.transcript import TRANSCRIPT
-from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
+from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow, SessionRows
 
 
 class SessionFile(Protocol):
@@ -35,10 +35,10 @@ class SessionFile(Protocol):
 
     @property
     def index(self) -> SessionIndex:
-        """Its turns in figures."""
+        """What is known of it, its turns first."""
 
-    def content(self, turn: int) -> FileContent:
-        """One turn word for word; turns count from 1."""
+    def content(self, turn: int) -> FileTurn:
+        """One turn; turns count from 1."""
 
 
 @runtime_checkable

@@ -29,7 +29,6 @@ from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
-from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import open_session as read_session
 from deepnb.wings.open.values import FileEdit, FileTurn, SessionIndex
@@ -71,21 +70,21 @@ def open_session(
 
 def turns_of(session: SessionFile, thread: str) -> list[Turn]:
     """Return the turns, under the name of a thread."""
-    contents = [session.content(figures.number) for figures in session.index.turns]
-    edits = [edit for content in contents for edit in content.edits]
+    told = session.index.turns
+    edits = [edit for one in told for edit in one.edits]
     files: Mapping[str, str] = LazyMapping(partial(memory_after, edits, 0))
     made, before = list[Turn](), Snapshot(thread, files, memory=files, messages=Messages())
-    for figures, content in zip(session.index.turns, contents, strict=True):
-        files = LazyMapping(partial(memory_after, edits, figures.number))
-        messages = before.messages.replace_from(len(before.messages), content.messages)
-        offload = content.compactions[-1] if content.compactions else before.offload
+    for one in told:
+        files = LazyMapping(partial(memory_after, edits, one.number))
+        messages = before.messages.replace_from(len(before.messages), one.messages)
+        offload = one.compactions[-1].offload if one.compactions else before.offload
         after = Snapshot(thread, files, memory=files, messages=messages, offload=offload)
-        own = [call for call in figures.calls if not call.path and call.purpose == "answer"]
+        own = [call for call in one.calls if not call.path and call.purpose == "answer"]
         made.append(
             Turn(
-                figures.number, thread, content.prompt, content.text, content.events, before, after, figures.usage,
-                own[-1].budget if own else None, figures.models[-1] if figures.models else "",
-                seconds_between(figures.started, figures.ended), figures.started, interrupted=content.interrupted,
+                one.number, thread, one.prompt, one.text, one.events, before, after, one.usage,
+                own[-1].budget if own else None, one.models[-1] if one.models else "",
+                one.seconds, one.started, interrupted=one.interrupted,
             )
         )  # fmt: skip
         before = after
@@ -193,12 +192,12 @@ class OpenedSession(Session):
 
     @property
     def index(self) -> SessionIndex:
-        """What is known of it in figures."""
+        """What is known of it."""
         return self.file.index
 
     @property
     def figures(self) -> tuple[FileTurn, ...]:
-        """Its turns in figures."""
+        """Its turns, as its file tells them."""
         return self.index.turns
 
     @property
@@ -305,9 +304,8 @@ def _sections(session: OpenedSession) -> Iterator[HistorySection]:
     gone: list[Message] = []
     last = max((turn.number for turn in session.figures if turn.compactions), default=0)
     for turn in session.figures[:last]:
-        content = session.file.content(turn.number)
-        offloads = list(content.compactions)
-        for message in content.messages:
+        offloads = [one.offload for one in turn.compactions]
+        for message in turn.messages:
             if message.source == SUMMARY and offloads:
                 yield _section(session, gone, offloads.pop(0))
                 gone = []

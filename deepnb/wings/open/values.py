@@ -1,12 +1,14 @@
-"""A session made elsewhere, as its file tells it: an index of its turns, and one turn's content."""
+"""A session made elsewhere, as its file tells it, and lists of such sessions."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
-from deepnb.values.text import Listing, excerpt, short_repr
-from deepnb.values.turn import Call, Compacted, Event, ModelEnded, Usage
+from deepnb.values.text import Listing, excerpt, moment, short_repr
+from deepnb.values.turn import Call, Compacted, Event, ModelEnded, ToolStarted, Usage
 
 HIDDEN = "(hidden by the provider)"
 """Stands for thinking that the file holds only in encrypted form."""
@@ -43,28 +45,58 @@ class FileCompaction:
 
 @dataclass(frozen=True)
 class FileTurn:
-    """One prompt and all that came of it, in figures."""
+    """One prompt and all that came of it."""
 
     number: int
     """Counted from 1."""
     prompt: str
-    """Its first words; `FileContent.prompt` is the whole."""
+    text: str = ""
+    """The answer."""
     started: str = ""
     """ISO timestamp, or empty."""
     ended: str = ""
-    models: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
-    """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
-    tools: Mapping[str, int] = field(default_factory=dict)
-    """Name -> calls by the main agent."""
-    nested_tools: Mapping[str, int] = field(default_factory=dict)
-    """Name -> calls by the agents it called."""
-    compactions: tuple[FileCompaction, ...] = ()
+    events: tuple[Event, ...] = ()
+    messages: tuple[Message, ...] = ()
+    """Of the main agent, the prompt first."""
     edits: tuple[FileEdit, ...] = ()
     """Of memory files."""
+    interrupted: str | None = None
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
+        return tuple(event.call for event in self.events if isinstance(event, ModelEnded))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(call.model for call in self.calls if call.model and not call.path))
+
+    @property
+    def tools(self) -> Mapping[str, int]:
+        """Name -> calls by the main agent."""
+        return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and not e.path)
+
+    @property
+    def nested_tools(self) -> Mapping[str, int]:
+        """Name -> calls by the agents it called."""
+        return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and e.path)
+
+    @cached_property
+    def compactions(self) -> tuple[FileCompaction, ...]:
+        calls, found = 0, list[FileCompaction]()
+        for event in self.events:
+            if isinstance(event, ModelEnded) and not event.path:
+                calls += 1
+            elif isinstance(event, Compacted) and not event.path:
+                found.append(FileCompaction(event.offload, calls))
+        return tuple(found)
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.started, self.ended)
 
     @property
     def usage(self) -> Usage:
@@ -82,32 +114,8 @@ class FileTurn:
 
 
 @dataclass(frozen=True)
-class FileContent:
-    """One turn word for word."""
-
-    number: int
-    prompt: str
-    text: str
-    events: tuple[Event, ...]
-    messages: tuple[Message, ...]
-    """Of the main agent, the prompt first."""
-    edits: tuple[FileEdit, ...] = ()
-    """Of memory files, with their texts."""
-    seconds: float = 0.0
-    interrupted: str | None = None
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
-
-    @property
-    def compactions(self) -> tuple[Offload, ...]:
-        return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
-
-
-@dataclass(frozen=True)
 class SessionIndex:
-    """All that is known of a session before its content is looked at."""
+    """A session whole."""
 
     format: str
     """Name of the format: `claude-code`."""
@@ -178,3 +186,8 @@ class SessionRows(Listing[SessionRow]):
     """Sessions below a directory, the newest first."""
 
     __slots__ = ()
+
+
+def seconds_between(start: str, end: str) -> float:
+    """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
+    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0

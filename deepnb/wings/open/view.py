@@ -8,7 +8,6 @@ from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
 from deepnb.views.view import Picture, table_html, table_text
-from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 
 _BARS, _SIGNS = 90, 60
@@ -25,7 +24,7 @@ HEAD = ("turn", "prompt", "tools", "context", "in / out", "time", "")
 
 
 def opened_view(index: SessionIndex, name: str) -> Picture:
-    """Return the first picture of a session that was opened as the thread `name`, before any of its content is read."""
+    """Return the first picture of a session that was opened as the thread `name`."""
     rows = [(what, text) for what, text in _rows(index) if text]
     lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
     figures, marks = context_series(index.turns)
@@ -109,7 +108,7 @@ def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
             short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
             "" if turn.context is None else f"{turn.context:,}",
             f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
-            seconds(seconds_between(turn.started, turn.ended)),
+            seconds(turn.seconds),
             ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
         )
         for turn in turns

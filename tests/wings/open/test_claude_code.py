@@ -150,7 +150,7 @@ def test_a_summary_without_a_boundary_is_a_compaction(file):
     log.user("s1", "All so far.", under=None, isCompactSummary=True)
     session = open_session(log.write(file))
     assert (turns(session.index), session.index.compactions, session.index.context) == ([("Before", 1)], 1, None)
-    assert session.content(1).compactions[0].summary == "All so far."
+    assert session.content(1).compactions[0].offload.summary == "All so far."
 
 
 def test_a_session_that_goes_on_from_another_was_not_compacted_itself(file):

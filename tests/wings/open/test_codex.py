@@ -133,7 +133,7 @@ def test_tokens_of_the_summary_are_no_context(read):
 def test_outputs_in_their_forms(read):
     log = Codex()
     log.prompt("Go")
-    in_json = json.dumps({"output": "in json", "metadata": {"exit_code": 1}})
+    in_json = json.dumps({"output": "JSON", "metadata": {"exit_code": 1}})
     for n, output in enumerate(("text", in_json, said("block"), {"content": "object", "success": False})):
         log.call(f"c{n}")
         log.output(f"c{n}", output)
@@ -143,7 +143,7 @@ def test_outputs_in_their_forms(read):
     log.tokens(100)
     session = read(log)
     assert of_kind(session, ToolEnded, "result", "status") == [
-        *(("text", "ok"), ("in json", "error"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
+        *(("text", "ok"), ("JSON", "error"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
     ]
     assert (turns(session.index), session.index.turns[0].tools) == (
         [("Go", 1)],

@@ -86,7 +86,7 @@ def test_a_compaction(read, version):
     log.answer("a4", says("two"))
     session = read(log)
     assert (session.index.context, session.index.compactions, len(session.index.turns)) == (100, 1, 2)
-    assert session.content(1).compactions[0].summary == "So far."
+    assert session.content(1).compactions[0].offload.summary == "So far."
 
 
 def test_what_failed(read):
