@@ -68,7 +68,13 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
         case ["agent", "status"]:
             return opened_view(opened.index, opened.thread)
         case ["agent", "fork"]:
-            return _fork(opened, scene, args)
+            name = opened.fork(args["name"], args["at"])
+            live = scene.sessions.use_own()
+            thread, lines = live.workspace.thread, sum(bool(held.line) for held in live.memory.pending())
+            what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
+            shown = notice(f"{what}, what its model then had (%agent undo reverses this)")
+            taken = "of its memory can be taken: %memory pending, %memory accept ID or all"
+            return Stack(shown, notice_view(f"{counted(lines, 'line')} {taken}")) if lines else shown
         case ["agent", "transcript"]:
             table: object = opened.transcript()
             return table
@@ -81,15 +87,3 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
         case ["memory", "search"]:
             return found_view(opened.passages(args["query"]), args["query"], scene.stamp)
     raise opened.refusal
-
-
-def _fork(opened: OpenedSession, scene: Scene, args: Args) -> Result:
-    name = opened.fork(args["name"], args["at"])
-    live = scene.sessions.use_own()
-    thread, offered = live.workspace.thread, [held for held in live.memory.pending() if held.line]
-    what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
-    shown = notice(f"{what}, what its model then had (%agent undo reverses this)")
-    if not offered:
-        return shown
-    lines = counted(len(offered), "line")
-    return Stack(shown, notice_view(f"{lines} of its memory can be taken: %memory pending, %memory accept ID or all"))

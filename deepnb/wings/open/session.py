@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -231,9 +231,37 @@ class OpenedSession(Session):
         The model gets what the model of then had: after a compaction its summary and what came later. Calls of tools
         that the session does not have stay, and are marked. Memory is offered: `into.memory.pending()`.
         """
+        from deepnb.engine import keys
+        from deepnb.wings.open.live_messages import live_messages
+
+        opened, index, work = self._workspace, self.index, self.into.workspace
         number = len(self.figures) if at is None else at
-        self._workspace.thread.turn(number)
-        return carry(self._workspace, self.index, self.into.workspace, name, number)
+        opened.thread.turn(number)
+        work.current.idle()
+        if work.options.graph is not None:
+            what = "a graph of your own can't go on from an opened session"
+            raise RefusedError(what, "%agent use MODEL, then fork again")
+        turns = opened.turns[:number]
+        first = max((turn.number for turn in turns if turn.compacted), default=1)
+        messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
+        # What the model had after these turns: the last summary, and what came since.
+        messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
+        origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
+        tools = {tool for tool, _ in work.built.tools}
+        made = work.threads.new(name, origin=f"{self.thread}@{number}")
+        try:
+            work.state.ensure_checkpoint(made)
+            work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
+            bare = Snapshot(made.name)
+            made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
+            made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
+            work.transcripts.outside(made.name, made.snapshot.messages, ())
+        except BaseException:
+            work.threads.undo()
+            raise
+        _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
+        work.current.tell()
+        return made.name
 
     def budget(self) -> Budget | None:
         """What the last request held, as far as the file tells it."""
@@ -242,7 +270,19 @@ class OpenedSession(Session):
 
     def history(self) -> HistorySections:
         """What its compactions removed, word for word, credentials masked."""
-        return HistorySections(_sections(self))
+        sections, gone = list[HistorySection](), list[Message]()
+        last = max((turn.number for turn in self.figures if turn.compactions), default=0)
+        for turn in self.figures[:last]:
+            offloads = [one.offload for one in turn.compactions]
+            for message in turn.messages:
+                if message.source == SUMMARY and offloads:
+                    sections.append(_section(self, gone, offloads.pop(0)))
+                    gone = []
+                gone.append(message)
+            for offload in offloads:  # they have no summary that can be read
+                sections.append(_section(self, gone, offload))
+                gone = []
+        return HistorySections(sections)
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row for each thing that happened, oldest first."""
@@ -299,22 +339,6 @@ class OpenedMemory(SessionMemory):
         return {path: redact(text) for path, text in files.items()}
 
 
-def _sections(session: OpenedSession) -> Iterator[HistorySection]:
-    """Yield for each compaction the messages that came since the one before it."""
-    gone: list[Message] = []
-    last = max((turn.number for turn in session.figures if turn.compactions), default=0)
-    for turn in session.figures[:last]:
-        offloads = [one.offload for one in turn.compactions]
-        for message in turn.messages:
-            if message.source == SUMMARY and offloads:
-                yield _section(session, gone, offloads.pop(0))
-                gone = []
-            gone.append(message)
-        for offload in offloads:  # they have no summary that can be read
-            yield _section(session, gone, offload)
-            gone = []
-
-
 def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> HistorySection:
     items = []
     for n, m in enumerate(gone, 1):
@@ -324,44 +348,6 @@ def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> H
     offload = replace(offload, messages=len(items))
     whole = "\n\n".join(item.text for item in items)
     return HistorySection(offload.at, session.index.path, whole, len(items), tuple(items), offload)
-
-
-# -- a turn of it as the beginning of a live thread
-
-
-def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: str | None, number: int) -> str:
-    """Start a thread in a workspace as an opened session stood after a turn; gives its name.
-
-    Approvals, policies and files do not come along. Memory waits for the user, line by line.
-    """
-    from deepnb.engine import keys
-    from deepnb.wings.open.live_messages import live_messages
-
-    work.current.idle()
-    if work.options.graph is not None:
-        what = "a graph of your own can't go on from an opened session"
-        raise RefusedError(what, "%agent use MODEL, then fork again")
-    source, turns = opened.current.thread.name, opened.turns[:number]
-    first = max((turn.number for turn in turns if turn.compacted), default=1)
-    messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
-    # What the model had after these turns: the last summary, and what came since.
-    messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
-    origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
-    tools = {tool for tool, _ in work.built.tools}
-    made = work.threads.new(name, origin=f"{source}@{number}")
-    try:
-        work.state.ensure_checkpoint(made)
-        work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
-        bare = Snapshot(made.name)
-        made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
-        made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
-        work.transcripts.outside(made.name, made.snapshot.messages, ())
-    except BaseException:
-        work.threads.undo()
-        raise
-    _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
-    work.current.tell()
-    return made.name
 
 
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:

@@ -36,7 +36,18 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
         plot = plot_html(*sampled(figures, marks, _BARS))
         body += [h.label("context over time, in tokens"), plot, h.muted(ends)]
     if newest := index.turns[-_NEWEST:]:
-        table = _turn_rows(newest)
+        table = [
+            (
+                f"{turn.number}",
+                short(turn.prompt, _WORDS) or "(no words)",
+                short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
+                "" if turn.context is None else f"{turn.context:,}",
+                f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
+                seconds(turn.seconds),
+                ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
+            )
+            for turn in newest
+        ]
         lines += ["", table_text(HEAD, table, right=(0, 3, 4, 5))]
         if len(newest) < len(index.turns):
             body.append(h.label(f"newest {len(newest)} of {counted(len(index.turns), 'turn')}"))
@@ -98,21 +109,6 @@ def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
             if n < len(own) and own[n].purpose == "answer" and (given := own[n].spent.input):
                 figures.append(given)
     return figures, sorted({mark for mark in marks if mark < len(figures)})
-
-
-def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
-    return [
-        (
-            f"{turn.number}",
-            short(turn.prompt, _WORDS) or "(no words)",
-            short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
-            "" if turn.context is None else f"{turn.context:,}",
-            f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
-            seconds(turn.seconds),
-            ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
-        )
-        for turn in turns
-    ]
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
