@@ -108,6 +108,8 @@ _DONE = {"added": "inserted", "removed": "deleted", "changed": "replaced"}
 
 def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any], version: str = "") -> NotebookPlan:
     """Return what these edits would make of a notebook as it is now; an error where they can't, or may not, be made."""
+    from nbformat import versions
+
     if credentials(path):
         raise RefusedError("not written: the path itself holds a credential")
     root = working_directory()
@@ -119,7 +121,7 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
         raise RefusedError(f"{path} is open here, and is not written behind its back", "use propose_cell")
     chosen = cell_edits(edits, len(ids))
     cells, entries = edited_cells(there["cells"], chosen, path)
-    text = _json(there) if before is None else before.decode("utf-8")
+    text = before.decode("utf-8") if before is not None else f"{versions[4].writes_json(there).rstrip()}\n"
     try:
         after = NotebookFile(text).with_cells(entries).encode()
     except UnicodeEncodeError:
@@ -159,13 +161,6 @@ def _notebook(file: Path, content: bytes | None, name: str, version: str) -> Any
         raise NotFoundError(what, "read_notebook without a path lists them")
     python = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
     return v4.new_notebook(metadata={"kernelspec": python, "language_info": {"name": "python"}})
-
-
-def _json(there: Any) -> str:
-    """Return a new notebook as nbformat writes it."""
-    import nbformat
-
-    return f"{nbformat.versions[4].writes_json(there).rstrip()}\n"
 
 
 def _check(there: Any, name: str) -> None:
@@ -232,8 +227,14 @@ def edited_cells(
         cell, edit = cells[number - 1], at.get(number)
         after = None
         if edit is None or edit.action == "replace":
-            edit = edit and _replacing(cell, edit)
-            after = edit and {"source": edit.source, "cell_type": edit.kind}
+            if edit is not None:
+                kind = edit.kind or cell["cell_type"]
+                if (cell["source"], cell["cell_type"]) == (edit.source, kind):
+                    raise InvalidError(f"cell {number} is that already", "leave it out of the edits")
+                if kind not in KINDS:
+                    what = f"cell {number} is of the unknown kind {kind!r:.40}"
+                    raise InvalidError(what, "leave it out of the edits")
+                edit, after = replace(edit, kind=kind), {"source": edit.source, "cell_type": kind}
             made.append((number, edit))
         if edit is not None:
             diffs.append(_diff(number, cell, after, name))
@@ -259,16 +260,6 @@ def _edit(given: Any, count: int) -> CellEdit:
     if source.encode("utf-8", "ignore").decode() != source:
         raise InvalidError("a source holds half of a character that takes two (a lone surrogate)", "leave it out")
     return CellEdit(action, number, source, kind)
-
-
-def _replacing(cell: Any, edit: CellEdit) -> CellEdit:
-    """Return the edit with the kind that the cell then has."""
-    kind = edit.kind or cell["cell_type"]
-    if (cell["source"], cell["cell_type"]) == (edit.source, kind):
-        raise InvalidError(f"cell {edit.number} is that already", "leave it out of the edits")
-    if kind not in KINDS:
-        raise InvalidError(f"cell {edit.number} is of the unknown kind {kind!r:.40}", "leave it out of the edits")
-    return replace(edit, kind=kind)
 
 
 def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:

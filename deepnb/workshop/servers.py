@@ -388,7 +388,12 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
 
 def result_text(blocks: Iterable[Mapping[str, Any]]) -> str:
     """A result as text, without credentials, cut where it is too long; images and files are named."""
-    return _capped("\n".join(map(_block_text, blocks))) or "(an empty result)"
+    texts = []
+    for block in blocks:
+        where = block.get("url") or f"{len(block.get('base64') or '') * 3 // 4:,} bytes"
+        media = f"[{block['type']} {block.get('mime_type') or 'of unknown type'}, {where}, not passed on]"
+        texts.append(str(block["text"]) if block["type"] == "text" else media)
+    return _capped("\n".join(texts)) or "(an empty result)"
 
 
 def _image(block: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -403,13 +408,6 @@ def _image(block: Mapping[str, Any]) -> dict[str, Any] | None:
     if (kind := image_type(data)) is None:
         return None
     return {"type": "image", "base64": b64encode(bare_image(data)).decode(), "mime_type": kind}
-
-
-def _block_text(block: Mapping[str, Any]) -> str:
-    if block["type"] == "text":
-        return str(block["text"])
-    where = block.get("url") or f"{len(block.get('base64') or '') * 3 // 4:,} bytes"
-    return f"[{block['type']} {block.get('mime_type') or 'of unknown type'}, {where}, not passed on]"
 
 
 def _capped(text: str) -> str:

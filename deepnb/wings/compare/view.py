@@ -190,20 +190,18 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
     texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
-    marked = marks([" ".join(nodes) for nodes in texts])
-    return [h.Html("".join(_marked(*one))) for one in zip(split, texts, marked, strict=True)]
-
-
-def _marked(split: Sequence[str], texts: Sequence[str], marked: Sequence[bool]) -> Iterator[str]:
-    """Yield the markup with marks in the texts between its tags."""
-    at = 0
-    for number, text in enumerate(texts):
-        count = len(words(text))
-        here, at = marked[at : at + count], at + count
-        if any(here) and not _FORMULA.search(text):
-            for piece in pieces(text, here):
-                same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
-                yield h.el("mark", same, style=MARK) if piece.changed else same
-        else:
-            yield split[2 * number]
-        yield from split[2 * number + 1 : 2 * number + 2]
+    made = []
+    for nodes, given, marked in zip(split, texts, marks([" ".join(nodes) for nodes in texts]), strict=True):
+        at, out = 0, list[str]()
+        for number, text in enumerate(given):
+            count = len(words(text))
+            here, at = marked[at : at + count], at + count
+            if any(here) and not _FORMULA.search(text):
+                for piece in pieces(text, here):
+                    same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
+                    out.append(h.el("mark", same, style=MARK) if piece.changed else same)
+            else:
+                out.append(nodes[2 * number])
+            out += nodes[2 * number + 1 : 2 * number + 2]
+        made.append(h.Html("".join(out)))
+    return made

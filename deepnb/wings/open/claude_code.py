@@ -109,19 +109,14 @@ def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     elif start.startswith(("<local-command-", "<bash-stdout>", "<bash-stderr>")):
         yield it.Note(_TAG.sub("", said).strip(), 0)
     elif start.startswith(("<command-name>", "<command-message>", "<bash-input>")):
-        yield it.Command(_command(start), size)
+        parts = {name: found.strip() for name, found in _PART.findall(start)}
+        name = parts.get("command-name") or parts.get("command-message") or "command"
+        typed = f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
+        yield it.Command(f"!{parts['bash-input']}" if "bash-input" in parts else typed, size)
     elif typed := _WRAPPER.sub("", said).strip():
         yield it.Prompt(typed, size)
     elif said:
         yield it.Context(said, size)
-
-
-def _command(said: str) -> str:
-    parts = {name: found.strip() for name, found in _PART.findall(said)}
-    if "bash-input" in parts:
-        return f"!{parts['bash-input']}"
-    name = parts.get("command-name") or parts.get("command-message") or "command"
-    return f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
 
 
 def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
