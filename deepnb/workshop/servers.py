@@ -125,7 +125,7 @@ class Server:
         try:
             async with self._http() if self.address.url else self._process() as (read, write):
                 inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-                relay = asyncio.create_task(self._relay(read, write, inward))
+                relay = asyncio.create_task(self._relay(read, inward))
                 try:
                     async with ClientSession(received, write) as session:
                         await session.initialize()
@@ -149,21 +149,14 @@ class Server:
             LIVE.discard(self)
             self._ended.set()
 
-    async def _relay(self, read: Any, write: Any, inward: Any) -> None:
-        """Hand on the answers of the server until it ends; what it asks is refused, what it announces is dropped."""
+    async def _relay(self, read: Any, inward: Any) -> None:
+        """Hand on what the server says until it ends; the session refuses what it asks for."""
         async with inward:
             async for message in read:
-                if isinstance(message, Exception):
-                    if self.address.url:  # no MCP; of a process it is a line printed between the messages
-                        raise message
-                    continue
-                root = message.message.root
-                if isinstance(root, types.JSONRPCRequest) and root.method != "ping":
-                    error = types.ErrorData(code=types.METHOD_NOT_FOUND, message=f"{root.method} is not supported")
-                    refusal = types.JSONRPCError(jsonrpc="2.0", id=root.id, error=error)
-                    await write.send(SessionMessage(types.JSONRPCMessage(refusal)))
-                elif not isinstance(root, types.JSONRPCNotification):
+                if not isinstance(message, Exception):
                     await inward.send(message)
+                elif self.address.url:  # no MCP; of a process it is a line printed between the messages
+                    raise message
 
     @asynccontextmanager
     async def _http(self) -> AsyncIterator[Any]:
