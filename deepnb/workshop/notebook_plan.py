@@ -196,15 +196,35 @@ class CellEdit:
     kind: str = ""  # Empty: code for a new cell, else what the cell is
 
 
-def cell_edits(given: Sequence[Mapping[str, Any]], count: int) -> tuple[CellEdit, ...]:
+def cell_edits(given: Sequence[Any], count: int) -> tuple[CellEdit, ...]:
     """Return the edits of a notebook with so many cells, checked; a mistake in one is an error for all."""
-    edits = tuple(_edit(one, count) for one in given)
+    edits = list[CellEdit]()
+    for one in given:
+        actions = [name for name in ACTIONS if name in one] if isinstance(one, Mapping) else []
+        if len(actions) != 1:
+            raise InvalidError("an edit names one of replace, insert and delete", f"give {_EXAMPLE}")
+        (action,) = actions
+        if unknown := [key for key in one if key not in (action, "source", "kind")]:
+            raise InvalidError(f"an edit has no {unknown[0]!r}", f"give {_EXAMPLE}")
+        number, source, kind = one[action], one.get("source", ""), one.get("kind", "")
+        if type(number) is not int or number < 1:
+            raise InvalidError(f"{action} needs the number of a cell, not {number!r:.40}", "count from 1")
+        if action != "insert" and number > count:
+            raise NotFoundError(f"no cell {number}: the notebook has {count}", "count from 1")
+        if kind not in ("", *KINDS):
+            raise InvalidError(f"a cell can't be of kind {kind!r:.40}", f"use one of {', '.join(KINDS)}")
+        if not isinstance(source, str) or ("source" in one) == (action == "delete"):
+            takes = "takes no" if action == "delete" else "needs a"
+            raise InvalidError(f"{action} {number} {takes} source", _EXAMPLE)
+        if source.encode("utf-8", "ignore").decode() != source:
+            raise InvalidError("a source holds half of a character that takes two (a lone surrogate)", "leave it out")
+        edits.append(CellEdit(action, number, source, kind))
     if not edits:
         raise InvalidError("there are no edits", f"give {_EXAMPLE}")
     numbers = [one.number for one in edits if one.action != "insert"]
     if twice := next((n for n in numbers if numbers.count(n) > 1), None):
         raise InvalidError(f"cell {twice} is edited twice", "give one edit for each cell")
-    return edits
+    return tuple(edits)
 
 
 Entry = tuple[int, CellEdit | None]
@@ -240,27 +260,6 @@ def edited_cells(
         if edit is not None:
             diffs.append(_diff(number, cell, after, name))
     return tuple(diffs), made
-
-
-def _edit(given: Any, count: int) -> CellEdit:
-    actions = [name for name in ACTIONS if name in given] if isinstance(given, Mapping) else []
-    if len(actions) != 1:
-        raise InvalidError("an edit names one of replace, insert and delete", f"give {_EXAMPLE}")
-    (action,) = actions
-    if unknown := [key for key in given if key not in (action, "source", "kind")]:
-        raise InvalidError(f"an edit has no {unknown[0]!r}", f"give {_EXAMPLE}")
-    number, source, kind = given[action], given.get("source", ""), given.get("kind", "")
-    if type(number) is not int or number < 1:
-        raise InvalidError(f"{action} needs the number of a cell, not {number!r:.40}", "count from 1")
-    if action != "insert" and number > count:
-        raise NotFoundError(f"no cell {number}: the notebook has {count}", "count from 1")
-    if kind not in ("", *KINDS):
-        raise InvalidError(f"a cell can't be of kind {kind!r:.40}", f"use one of {', '.join(KINDS)}")
-    if not isinstance(source, str) or ("source" in given) == (action == "delete"):
-        raise InvalidError(f"{action} {number} {'takes no' if action == 'delete' else 'needs a'} source", _EXAMPLE)
-    if source.encode("utf-8", "ignore").decode() != source:
-        raise InvalidError("a source holds half of a character that takes two (a lone surrogate)", "leave it out")
-    return CellEdit(action, number, source, kind)
 
 
 def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:

@@ -123,7 +123,7 @@ class Server:
         LIVE.add(self)
         broken: BaseException | None = None
         try:
-            async with self._http() if self.address.url else self._process() as (read, write):
+            async with self._streams() as (read, write):
                 inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
                 relay = asyncio.create_task(self._relay(read, inward))
                 try:
@@ -159,16 +159,16 @@ class Server:
                     raise message
 
     @asynccontextmanager
-    async def _http(self) -> AsyncIterator[Any]:
-        timeout = httpx.Timeout(30.0, read=None)  # a call has its own
-        async with (
-            httpx.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False) as client,
-            streamable_http_client(self.address.url, http_client=client) as (read, write, _),
-        ):
-            yield read, write
-
-    @asynccontextmanager
-    async def _process(self) -> AsyncIterator[Any]:
+    async def _streams(self) -> AsyncIterator[Any]:
+        """Yield what is read from the server and written to it: over HTTP, or through the pipes of a process."""
+        if self.address.url:
+            timeout = httpx.Timeout(30.0, read=None)  # a call has its own
+            async with (
+                httpx.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False) as client,
+                streamable_http_client(self.address.url, http_client=client) as (read, write, _),
+            ):
+                yield read, write
+            return
         command, *args = self.address.command
         given = StdioServerParameters(command=command, args=args, env=self._env)
         with TemporaryFile("a+", encoding="utf-8", errors="replace") as errors:

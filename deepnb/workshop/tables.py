@@ -192,7 +192,16 @@ def series_of(array: Any) -> Any:
     import pandas as pd
 
     if _library(array) == "polars":
-        return _polars_series(array)
+        kind, dtype, part = _polars_kind(array.dtype), array.dtype, array
+        if kind == "category":
+            part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
+            if class_name(dtype) == "Enum":
+                return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
+        if kind == "str" and part.estimated_size() > LARGE:
+            part = part.str.slice(0, TEXT)
+        elif kind.startswith("datetime ("):
+            part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return _series(kind, part, part.to_list)
     if _library(array):
         return _arrow_series(array)
     if not is_stored(array):
@@ -206,21 +215,6 @@ def series_of(array: Any) -> Any:
         values = array.to_numpy()
         return pd.Series(values, dtype=values.dtype, copy=False)
     return pd.Series(array, copy=False)
-
-
-def _polars_series(part: Any) -> Any:
-    import pandas as pd
-
-    kind, dtype = _polars_kind(part.dtype), part.dtype
-    if kind == "category":
-        part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
-        if class_name(dtype) == "Enum":
-            return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
-    if kind == "str" and part.estimated_size() > LARGE:
-        part = part.str.slice(0, TEXT)
-    elif kind.startswith("datetime ("):
-        part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return _series(kind, part, part.to_list)
 
 
 def _arrow_series(part: Any) -> Any:

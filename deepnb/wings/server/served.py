@@ -166,6 +166,16 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
     add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
     asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
     none_asks = "by the names of its nodes, none asks before a call of a tool"
+    held = Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
+    if stored is None and keys.TOLD in channels:
+        do = "session.snapshot.memory is what its prompt holds"
+        held = Feature("memory", "the server's store has that of several users", do, has=False)
+    elif stored is None and any(re.search("Memory", name) for name in nodes) and "files" in channels:
+        what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
+        held = Feature("memory", what)
+    elif stored is None:
+        do = "add deepnb.middleware.MemoryMiddleware()"
+        held = Feature("memory", "no memory files are in its prompt", do, has=False)
     fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
         Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False),
@@ -173,7 +183,7 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         feature(
             "files", "files" in channels, "those in the state of each thread", "its state has none", f"add {add_files}"
         ),
-        _memory(nodes, channels, memory, stored),
+        held,
         feature("skills", stored is not None, "in the server's store", *unseen),
         Feature("subagents", *unseen, has=False),
         feature("history", keys.OFFLOAD in channels, "it offloads what it summarizes", *no_history),
@@ -183,18 +193,6 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         Feature("persistence by deepnb", keeps, "%agent threads lists them", has=False),
     )
     return Features(name, found)
-
-
-def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Feature:
-    if stored is not None:
-        return Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
-    if keys.TOLD in channels:
-        do = "session.snapshot.memory is what its prompt holds"
-        return Feature("memory", "the server's store has that of several users", do, has=False)
-    if any(re.search("Memory", name) for name in nodes) and "files" in channels:
-        what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
-        return Feature("memory", what)
-    return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
 
 
 # -- the header that a server asks for: typed where it can't be seen, or of the environment; held in this process
