@@ -77,7 +77,7 @@ def turns_of(session: SessionFile, thread: str) -> list[Turn]:
     for one in told:
         files = LazyMapping(partial(memory_after, edits, one.number))
         messages = before.messages.replace_from(len(before.messages), one.messages)
-        offload = one.compactions[-1].offload if one.compactions else before.offload
+        offload = one.compactions[-1] if one.compactions else before.offload
         after = Snapshot(thread, files, memory=files, messages=messages, offload=offload)
         own = [call for call in one.calls if not call.path and call.purpose == "answer"]
         made.append(
@@ -273,7 +273,7 @@ class OpenedSession(Session):
         sections, gone = list[HistorySection](), list[Message]()
         last = max((turn.number for turn in self.figures if turn.compactions), default=0)
         for turn in self.figures[:last]:
-            offloads = [one.offload for one in turn.compactions]
+            offloads = list(turn.compactions)
             for message in turn.messages:
                 if message.source == SUMMARY and offloads:
                     sections.append(_section(self, gone, offloads.pop(0)))

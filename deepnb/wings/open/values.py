@@ -33,16 +33,6 @@ class FileEdit:
     """What was replaced by what, where it did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCompaction:
-    """A compaction, and where it was."""
-
-    offload: Offload
-    """`before` and `after` are 0 where the file does not say."""
-    calls: int
-    """Calls of the main agent in the same turn that came before it."""
-
-
 @dataclass(frozen=True)
 class FileTurn:
     """One prompt and all that came of it."""
@@ -84,15 +74,10 @@ class FileTurn:
         """Name -> calls by the agents it called."""
         return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and e.path)
 
-    @cached_property
-    def compactions(self) -> tuple[FileCompaction, ...]:
-        calls, found = 0, list[FileCompaction]()
-        for event in self.events:
-            if isinstance(event, ModelEnded) and not event.path:
-                calls += 1
-            elif isinstance(event, Compacted) and not event.path:
-                found.append(FileCompaction(event.offload, calls))
-        return tuple(found)
+    @property
+    def compactions(self) -> tuple[Offload, ...]:
+        """`before` and `after` of one are 0 where the file does not say."""
+        return tuple(event.offload for event in self.events if isinstance(event, Compacted) and not event.path)
 
     @property
     def seconds(self) -> float:
@@ -106,11 +91,13 @@ class FileTurn:
     @property
     def context(self) -> int | None:
         """What its last call of the main agent was given; None where unknown: no call, or a compaction came after it."""
-        own = [call for call in self.calls if not call.path]
-        last = self.compactions[-1] if self.compactions else None
-        since = own[last.calls :] if last else own
-        given = (call.usage.input for call in reversed(since) if call.purpose == "answer" and call.usage)
-        return next(filter(None, given), None) or (last.offload.after or None if last else None)
+        given: int | None = None
+        for event in (one for one in self.events if not one.path):
+            if isinstance(event, Compacted):
+                given = event.offload.after or None
+            elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and event.call.usage:
+                given = event.call.usage.input or given
+        return given
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from deepnb.values.turn import Compacted, ModelEnded
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
@@ -99,15 +100,12 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
     """Return (tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
-    figures: list[int] = []
-    marks: list[int] = []
-    for turn in turns:
-        own = [call for call in turn.calls if not call.path]
-        for n in range(len(own) + 1):
-            if any(one.calls == n for one in turn.compactions):
-                marks.append(len(figures))
-            if n < len(own) and own[n].purpose == "answer" and (given := own[n].spent.input):
-                figures.append(given)
+    figures, marks = list[int](), list[int]()
+    for event in (one for turn in turns for one in turn.events if not one.path):
+        if isinstance(event, Compacted):
+            marks.append(len(figures))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (given := event.call.spent.input):
+            figures.append(given)
     return figures, sorted({mark for mark in marks if mark < len(figures)})
 
 

@@ -12,7 +12,7 @@ from deepnb.values.turn import Compacted, Notice, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Codex, jsonl, of_kind, turns
+from tests.wings.open.session_files import Codex, calls_before, jsonl, of_kind, turns
 
 CONTEXT = "<environment_context>x</environment_context>"
 
@@ -105,8 +105,8 @@ def test_a_compaction(read, echo):
     log.event("token_count", info={"last_token_usage": last, "total_token_usage": total})
     index = read(log).index
     (one,) = index.turns[0].compactions
-    assert (index.context, one.calls, one.offload.summary) == (3_000, 2, "Two files.")
-    assert (one.offload.before, one.offload.after) == (9_100, 3_000)
+    assert (index.context, calls_before(index.turns[0]), one.summary) == (3_000, 2, "Two files.")
+    assert (one.before, one.after) == (9_100, 3_000)
     log.prompt("More")
     log.says("Here.")
     log.tokens(3_200)
@@ -119,7 +119,7 @@ def test_a_compaction_that_is_encrypted(read):
     log = first_turn(Codex())
     log.item("compaction", encrypted_content="zzz")
     log.put("compacted", message="", replacement_history=[{"type": "compaction", "encrypted_content": "zzz"}])
-    assert [c.offload.summary for c in read(log).index.turns[0].compactions] == ["(hidden by the provider)"]
+    assert [c.summary for c in read(log).index.turns[0].compactions] == ["(hidden by the provider)"]
 
 
 def test_tokens_of_the_summary_are_no_context(read):

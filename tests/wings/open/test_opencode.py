@@ -80,7 +80,7 @@ def test_a_database_with_a_subagent_a_compaction_and_memory(tmp_path):
     assert (index.notices, index.counts, index.context) == ((several,), {"subagents": 1}, 100)
     assert (first.prompt, second.prompt) == ("Remember tabs", "And blanks?")
     assert [(c.path, c.agent, c.usage.input) for c in first.calls if c.path] == [(("t1",), "explore", 50)]
-    (offload,) = (one.offload for one in first.compactions)
+    (offload,) = first.compactions
     assert (offload.summary, offload.before, offload.cause) == ("We use tabs.", 900, "trigger")
     assert [c.purpose for c in first.calls if not c.path] == ["answer", "answer", "summary"]
     assert [(edit.path, edit.after) for edit in session.content(1).edits] == [("/w/AGENTS.md", "- tabs\n")]
