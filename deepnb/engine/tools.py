@@ -195,20 +195,11 @@ class ToolErrorsMiddleware(AgentMiddleware):
             return _result(request.tool_call, error, began)
 
 
-ARTIFACTS: dict[str, Any] = {}
-"""What tools gave beside their results and no checkpoint can hold, by the id of the call; of the last calls."""
-_KEPT = 20
-
-
 def _finished(request: Any, result: Any) -> Any:
     """Return a result that can be stored; one that a tool returns directly is told as the answer."""
     if isinstance(result, ToolMessage) and result.artifact is not None and not _is_stored(result.artifact):
         kind = type(result.artifact).__name__
-        ARTIFACTS[result.tool_call_id] = result.artifact
-        for old in list(ARTIFACTS)[:-_KEPT]:
-            del ARTIFACTS[old]
-        where = f"session.tools.artifacts[{result.tool_call_id!r}]"
-        tell_notice(f"the artifact of {result.name} ({kind}) can't be stored: this kernel keeps it, as {where}")
+        tell_notice(f"the artifact of {result.name} ({kind}) can't be stored: the text of its result is kept")
         result = result.model_copy(update={"artifact": None})
     elif not isinstance(result, ToolMessage) and not _is_stored(result):
         raise TypeError(f"the update of {request.tool_call['name']} can't be stored: return plain values")

@@ -84,13 +84,6 @@ class SessionTools(Part):
             for name, one in self._servers.items()
         )
 
-    @property
-    def artifacts(self) -> Mapping[str, Any]:
-        """What tools gave beside their last results and no checkpoint can hold, by the id of the call."""
-        from deepnb.engine.tools import ARTIFACTS
-
-        return ARTIFACTS
-
     def list(self) -> pd.DataFrame:
         """One row per tool, the agent's own too: name, what happens to its calls, the server it is of, description."""
         import pandas as pd

@@ -271,15 +271,13 @@ def table(n: int) -> tuple[str, Any]:
     return "one row", pd.DataFrame({"a": [n]})
 
 
-def test_an_artifact_that_can_not_be_stored_is_kept_in_the_kernel_and_the_turn_goes_on():
+def test_an_artifact_that_can_not_be_stored_is_left_out_and_the_turn_goes_on():
     model = Scripted(answers=[call("table", n=1), "done"])
     with Session(model=model, tools=[table], approve={"table": "allow"}) as session:
         turn = session.run("go")
         assert turn.text == "done" and "one row" in str(model.requests[-1])
         (line,) = [event.text for event in turn.events if type(event).__name__ == "Notice"]
-        assert "table" in line and "DataFrame" in line and "session.tools.artifacts" in line
-        (kept,) = session.tools.artifacts.values()
-        assert kept.equals(pd.DataFrame({"a": [1]}))
+        assert "table" in line and "DataFrame" in line
         assert session.run("again").text == "done"
 
 
