@@ -15,8 +15,6 @@ from deepnb.values.approvals import Decision
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 
-_ID = 8
-"""Characters of the ID of a thread on a server that are enough to name it."""
 LISTED = 20
 
 
@@ -127,10 +125,7 @@ class Threads:
         return tuple(t.name for t in found if t.home == here.home and (here.scope.whole or t.scope.shared))
 
     def switch(self, name: str) -> Thread:
-        """Make another thread current; one on a server also by the beginning of its ID."""
-        if self._state.paths.is_served and name not in self:
-            begin = [one for one in self.names if len(name) >= _ID and one.startswith(name)]
-            name = begin[0] if len(begin) == 1 else name
+        """Make another thread current."""
         thread = self._current.thread = self[name]
         if self._state.paths.is_served:
             self._state.read_served(thread)

@@ -46,14 +46,14 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
     assert server.threads[only]["metadata"]["deepnb_name"] == "main"
 
 
-def test_a_thread_without_a_name_goes_by_its_id_or_the_beginning_of_it(server: LoopbackServer) -> None:
+def test_a_thread_without_a_name_goes_by_its_id(server: LoopbackServer) -> None:
     s = deepnb.Session(graph=f"{server.url}/echo")
     s.run("hello")
     (id_,) = server.threads
     server.threads[id_]["metadata"].pop("deepnb_name")
     other = deepnb.Session(graph=f"{server.url}/echo")
     assert [(one.name, one.status) for one in other.threads if one.status] == [(id_, "idle")]
-    assert other.switch(id_[:8]) == id_ and other.text == "You said hello."
+    assert other.switch(id_) == id_ and other.text == "You said hello."
     with pytest.raises(deepnb.NotFoundError):
         other.switch(id_[:3])
 
