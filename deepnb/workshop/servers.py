@@ -267,16 +267,14 @@ class Server:
 def _says(content: Sequence[types.ContentBlock], structured: Mapping[str, Any]) -> bool:
     """Whether the texts of a result say what its structured part does, whole or as the value of `result` in it."""
     texts = [block.text for block in content if isinstance(block, types.TextContent)]
-    said = [_value(text) for text in texts]
+    said = list[Any]()
+    for text in texts:
+        try:
+            said.append(json.loads(text))
+        except ValueError:
+            said.append(text)
     wanted = [structured, *([structured["result"]] if structured.keys() == {"result"} else [])]
     return any(one in (*said, said, *texts) for one in wanted)
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _facts(tool: StructuredTool) -> Listed:

@@ -11,10 +11,10 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import SessionRow
+from deepnb.wings.open.values import SessionFile, SessionRow
 
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
@@ -124,7 +124,7 @@ class ChatFormat:
                 break
         return tuple(rows)
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         bad = BadLines()
         found = dict(_conversations(head, bad))
         id_ = session or next(iter(found), "")
@@ -141,7 +141,7 @@ class ChatFormat:
             "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
             "system_prompt": system, "bad": bad.count,
         }  # fmt: skip
-        return IndexedSession(it.Arrangement(entries, notices=notices), facts)
+        return indexed(it.Arrangement(entries, notices=notices), facts)
 
 
 def _messages(value: Any) -> list[Any]:

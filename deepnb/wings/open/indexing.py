@@ -4,37 +4,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from deepnb.values.errors import NotFoundError
 from deepnb.views.text import counted
 from deepnb.wings.open import items as it
 from deepnb.wings.open.content import Builder, Told
-from deepnb.wings.open.values import FileTurn, SessionIndex
+from deepnb.wings.open.values import SessionFile, SessionIndex
 
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
 
 
-class IndexedSession:
-    """A session, told turn by turn."""
-
-    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any]) -> None:
-        """`facts` are fields of its index that the arrangement does not tell."""
-        agents = link(arrangement.agents, arrangement.main)
-        builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
-        turns = tuple(builder.build(number, told) for number, told in enumerate(split_turns(arrangement.main), 1))
-        found = {**arrangement.counts, "subagents": len(agents)}
-        counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
-        if left := len(arrangement.agents) - len(agents):
-            notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
-        self.index = SessionIndex(turns=turns, counts=counts, notices=notices, **facts)
-
-    def content(self, turn: int) -> FileTurn:
-        """Return one turn; turns count from 1."""
-        there = len(self.index.turns)
-        if not 1 <= turn <= there:
-            what = f"has turns 1 to {there}" if there else "has no turns"
-            raise NotFoundError(f"no turn {turn}: session {self.index.id} {what}", "%agent turns lists them")
-        return self.index.turns[turn - 1]
+def indexed(arrangement: it.Arrangement, facts: Mapping[str, Any]) -> SessionFile:
+    """Return a session, told turn by turn; `facts` are fields of its index that the arrangement does not tell."""
+    agents = link(arrangement.agents, arrangement.main)
+    builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
+    turns = tuple(builder.build(number, told) for number, told in enumerate(split_turns(arrangement.main), 1))
+    found = {**arrangement.counts, "subagents": len(agents)}
+    counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
+    if left := len(arrangement.agents) - len(agents):
+        notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
+    return SessionFile(SessionIndex(turns=turns, counts=counts, notices=notices, **facts))
 
 
 def split_turns(entries: Sequence[it.Entry]) -> list[Told]:

@@ -10,9 +10,9 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Prompt
-from deepnb.wings.open.values import SessionRow
+from deepnb.wings.open.values import SessionFile, SessionRow
 
 _LAST = ("title", "summary", "window", "version", "at")
 """Facts of which the last one counts."""
@@ -36,7 +36,7 @@ class JsonlFormat:
     def matches(self, head: Head) -> bool:
         return self.fits(head.objects)
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         collects = gc.isenabled()
         gc.disable()  # looking for cycles among a million objects took half the time
         try:
@@ -65,7 +65,7 @@ class JsonlFormat:
                 "system_prompt": found.get("system_prompt"),
                 "window": int(found["window"]) if found.get("window") else None,
             }  # fmt: skip
-            return IndexedSession(arrangement, facts)
+            return indexed(arrangement, facts)
         finally:
             if collects:
                 gc.enable()

@@ -13,11 +13,11 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head, chosen
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import OTHER_BRANCHES, SessionRow
+from deepnb.wings.open.values import OTHER_BRANCHES, SessionFile, SessionRow
 
 if TYPE_CHECKING:
     from deepnb.wings.open.checkpoints import Branch, Checkpoints
@@ -43,7 +43,7 @@ class LangGraphFormat:
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         return rows_of(head.path, changed(head.path))
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         return open_thread(head.path, session)
 
 
@@ -70,7 +70,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
     return tuple(rows)
 
 
-def open_thread(place: Path | str, session: str | None) -> IndexedSession:
+def open_thread(place: Path | str, session: str | None) -> SessionFile:
     """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
     with _database(place) as database:
         names = [thread for thread, *_ in database.threads()]
@@ -96,7 +96,7 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
     if n := channels.count("messages"):
         what = f"write{'s' if n > 1 else ''} of messages of its last step {'are' if n > 1 else 'is'}"
         said.append(f"{n} {what} not committed, and left out")
-    return IndexedSession(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*said, *notices]), facts)
+    return indexed(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*said, *notices]), facts)
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:

@@ -29,9 +29,8 @@ from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
-from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.values import FileEdit, FileTurn, SessionIndex
+from deepnb.wings.open.values import FileEdit, FileTurn, SessionFile, SessionIndex
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
