@@ -73,8 +73,19 @@ class ComparisonView:
 
     def html(self) -> str:
         answers = marked_html([column.answer for column in self.columns])
-        said = [h.muted(same) if same else answer for same, answer in zip(self._same(), answers, strict=True)]
-        cards = (self._card(*one) for one in zip(self.columns, said, strict=True))
+        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
+        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
+        cards = []
+        for column, answer, same in zip(self.columns, answers, self._same(), strict=True):
+            colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
+            state = h.swatch(_STATES.get(column.state, column.state), colour)
+            top = h.el("div", h.el("b", column.name), " ", state)
+            calls = (
+                h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
+                for call, how in _calls(column)
+            )
+            remarks = (h.el("div", line, style=edge) for line in _remarks(column))
+            cards.append(h.el("div", top, h.muted(same) if same else answer, *calls, *remarks, style=_CARD))
         side = h.el("div", *cards, style="display:flex;flex-wrap:wrap;gap:8px;margin:4px 0 8px 0")
         head, rows, right = self._table()
         wraps = [[h.el("b" if row[0] else "span", cell, style="white-space:normal") for cell in row] for row in rows]
@@ -88,19 +99,6 @@ class ComparisonView:
         names = [first.setdefault(column.answer, column.name) for column in self.columns]
         pairs = zip(names, self.columns, strict=True)
         return [f"(the same answer as with {name})" if one.answer and name != one.name else "" for name, one in pairs]
-
-    def _card(self, column: Column, answer: h.Html) -> h.Html:
-        colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
-        state = h.swatch(_STATES.get(column.state, column.state), colour)
-        head = h.el("div", h.el("b", column.name), " ", state)
-        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
-        calls = (
-            h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
-            for call, how in _calls(column)
-        )
-        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
-        remarks = (h.el("div", line, style=edge) for line in _remarks(column))
-        return h.el("div", head, answer, *calls, *remarks, style=_CARD)
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[int, ...]]:
         rows = [(DIFFERS if one.differs else "", one.label, *one.values) for one in self.figures]

@@ -129,22 +129,17 @@ def _read(rows: Rows, path: str, session: str | None) -> tuple[Stored, dict[str,
         room -= sum(count(row["n"]) for query in queries for row in rows(query, key))
         if room < 0:
             raise LimitError(f"session {id_} has more than {_MOST_BYTES >> 20} MB", "choose another session")
-        found[key] = _stored(rows, info, key)
+        parts: dict[object, list[Object]] = {}
+        bad, messages = 0, list[tuple[Object, Sequence[Object]]]()
+        for row in rows("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", key):
+            parts.setdefault(row["message_id"], []).append({**(data := _object(row["data"])), "id": row["id"]})
+            bad += not data
+        for row in rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", key):
+            messages.append(({**(data := _object(row["data"])), "id": row["id"]}, parts.get(row["id"], ())))
+            bad += not data
+        found[key] = Stored(info, messages, bad)
         waiting += (one for one in known.values() if one.get("parent_id") == key)
     return found.pop(id_), found, notices
-
-
-def _stored(rows: Rows, info: Object, id_: str) -> Stored:
-    parts: dict[object, list[Object]] = {}
-    bad = 0
-    for row in rows("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", id_):
-        parts.setdefault(row["message_id"], []).append({**(data := _object(row["data"])), "id": row["id"]})
-        bad += not data
-    messages: list[tuple[Object, Sequence[Object]]] = []
-    for row in rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", id_):
-        messages.append(({**(data := _object(row["data"])), "id": row["id"]}, parts.get(row["id"], ())))
-        bad += not data
-    return Stored(info, messages, bad)
 
 
 def _object(stored: object) -> Object:
