@@ -12,7 +12,7 @@ from deepnb.views.text import counted
 from deepnb.views.values import brief
 from deepnb.views.view import Stack, View, notice_view
 from deepnb.wings.open.opening import list_sessions
-from deepnb.wings.open.session import OpenedSession, open_session
+from deepnb.wings.open.session import OpenedSession, open_session, refusal
 from deepnb.wings.open.values import SessionRows
 from deepnb.wings.open.view import opened_view, sessions_view
 
@@ -86,4 +86,4 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
             return Stack(*views) if views else notice_view("this session edited no memory file")
         case ["memory", "search"]:
             return found_view(opened.passages(args["query"]), args["query"], scene.stamp)
-    raise opened.refusal
+    raise refusal(opened.thread)

@@ -30,7 +30,7 @@ from deepnb.values.offload import HistoryMessage, HistorySection, HistorySection
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.values import FileEdit, FileTurn, SessionFile, SessionIndex
+from deepnb.wings.open.values import FileEdit, SessionFile
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
@@ -182,6 +182,10 @@ class OpenedSession(Session):
 
     def __init__(self, file: SessionFile, name: str, into: Session) -> None:
         self.file = file
+        self.index = file.index
+        """What is known of it."""
+        self.figures = file.index.turns
+        """Its turns, as its file tells them."""
         self.into = into
         """The session that its forks are threads of."""
         self._begin(OpenedWorkspace(file, name, into.workspace.current))
@@ -190,24 +194,9 @@ class OpenedSession(Session):
         return short_repr(self, f"{self.source}, thread {self.thread}, {len(self.figures)} turns")
 
     @property
-    def index(self) -> SessionIndex:
-        """What is known of it."""
-        return self.file.index
-
-    @property
-    def figures(self) -> tuple[FileTurn, ...]:
-        """Its turns, as its file tells them."""
-        return self.index.turns
-
-    @property
     def source(self) -> str:
         """What made it, and its file."""
         return f"{self.index.kind} · {self.index.path}"
-
-    @property
-    def refusal(self) -> DeepnbError:
-        """That nothing can be changed here, and what goes on from it."""
-        return refusal(self.thread)
 
     @property
     def model(self) -> str:
