@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
 from deepnb.gate.spans import regex
@@ -268,13 +268,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
 
 
-_STOP = frozenset(fold(_STOP_TEXT).split())
+@cache
+def _stop() -> frozenset[str]:
+    return frozenset(fold(_STOP_TEXT).split())
 
 
 @lru_cache(4096)
 def content(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
-    found = set[str]()
+    stop, found = _stop(), set[str]()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):
@@ -283,7 +285,7 @@ def content(text: str) -> frozenset[str]:
         word = match["name"]
         if len(parts := re.split(r"[.\-/@:_]", word)) > 1:
             found.add(word.rstrip("."))
-        found.update(_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit()))
+        found.update(_stem(part) for part in parts if part not in stop and (len(part) > 1 or part.isdigit()))
     return frozenset(found)
 
 
