@@ -14,7 +14,7 @@ from deepnb.backends.writer import writer, writing
 from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run, on_reader
 from deepnb.values.turn import CodeOutput
-from deepnb.workshop.kernel import Kernel
+from deepnb.workshop.kernel import PlainKernel
 from deepnb.workshop.python import Room, run_code
 
 _NOT_HERE = (
@@ -31,7 +31,7 @@ class Desk(Protocol):
     """Where the tools run: the kernel, and who is told of what they do. All is asked at each call."""
 
     @property
-    def kernel(self) -> Kernel | None:
+    def kernel(self) -> PlainKernel | None:
         """What runs code; None where there is no namespace to run it in."""
 
     def live(self, output: CodeOutput) -> None:

@@ -23,7 +23,7 @@ from deepnb.values.failures import failure_text
 from deepnb.values.image import PICTURES, bare_images
 from deepnb.values.text import terminal_text
 from deepnb.values.turn import CodeOutput
-from deepnb.workshop.kernel import Display, Kernel
+from deepnb.workshop.kernel import Display, PlainKernel
 
 # -- what code writes to a text stream
 
@@ -221,7 +221,7 @@ class _Running:
         self.put_out("end")
 
 
-def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
+def run_code(code: str, kernel: PlainKernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
     """Run code as a cell would, in this thread; `show` is given its outputs as they come.
 
     An exception of the code is part of the result, SystemExit included; so is an interrupt, which the caller raises again.
@@ -275,7 +275,7 @@ def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any
 
 
 @contextmanager
-def _in_place(kernel: Kernel, running: _Running) -> Iterator[None]:
+def _in_place(kernel: PlainKernel, running: _Running) -> Iterator[None]:
     """Within the block what is printed and displayed is taken, and nobody is asked for input."""
     with ExitStack() as stack:
         for module, attribute, value in (
