@@ -114,10 +114,13 @@ def served(options: Options, host: Host) -> Built:
 
 
 def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
-    from deepagents.backends import StateBackend
+    from deepagents.backends import StateBackend, StoreBackend
 
+    from deepnb.backends.memory_store import files_of
     from deepnb.engine.attached_graph import GraphParts
+    from deepnb.engine.files import ExactStore
     from deepnb.wings.server.graph import ServerGraph
+    from deepnb.wings.server.server import ServerStore
     from deepnb.wings.server.threads import Decoder, ServerThreads
 
     nodes: Any = found.ask(found.client.assistants.get_graph, one.id)
@@ -132,26 +135,18 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
     sources = (memory,) if isinstance(memory, str) else tuple(memory)
     shown = f"{one.name} at {found.address.host}"
-    stored = _stored(found, one) if keys.TOLD in channels else None
+    stored = None
+    if keys.TOLD in channels:  # the memory of an agent that deepnb packaged, if it has that of one user alone
+        store = ServerStore(found)
+        spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
+        space = next(iter(spaces), files_of(one.id, "everyone"))
+        if len(spaces) < 2:
+            stored = StoreBackend(store=ExactStore(store), namespace=lambda _: space)
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
     parts = GraphParts((), (), (), False)
     made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored, nodes)
     return made, threads
-
-
-def _stored(found: Server, one: Assistant) -> Any:
-    """Return the memory of an agent that deepnb packaged; None if it has that of several users, and none is known as ours."""
-    from deepagents.backends import StoreBackend
-
-    from deepnb.backends.memory_store import files_of
-    from deepnb.engine.files import ExactStore
-    from deepnb.wings.server.server import ServerStore
-
-    store = ServerStore(found)
-    spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
-    space = next(iter(spaces), files_of(one.id, "everyone"))
-    return StoreBackend(store=ExactStore(store), namespace=lambda _: space) if len(spaces) < 2 else None
 
 
 def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
