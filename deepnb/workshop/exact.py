@@ -133,7 +133,7 @@ def is_readable(column: Any) -> bool:
         return False
     if name == "Categorical":
         return is_readable(array.categories)
-    if name in ("PandasArray", "NumpyExtensionArray"):
+    if name == "NumpyExtensionArray":
         kind = array.dtype.kind
         return all_scalars(array.to_numpy()) if kind == "O" else kind in "biufcMmSU"
     return True
