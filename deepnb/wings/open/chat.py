@@ -85,8 +85,8 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
     calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
-    if isinstance(old := message.get("function_call"), dict):
-        calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
+    if isinstance(only := message.get("function_call"), dict):
+        calls = [{"id": text(only.get("name")), "function": only}]  # its result names the function, and no id
     tools = list[it.Tool]()
     for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
         function = mapping(call.get("function")) or call
