@@ -334,17 +334,24 @@ def _answered(namespace: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[Q
     return question, answer(_columns(namespace, asked["table"]), question, other)
 
 
-_MARKDOWN = re.compile(r"^\|.*\|\n\|[ :|-]+\|$", re.M)  # | region | units |, and the line below it
+_MARKDOWN = re.compile(r"^(\|.*\|)\n\|[ :|-]+\|\n((?:\|.*\|\n?)+)", re.M)
 
 
 def table_shown(namespace: Mapping[str, Any], args: Mapping[str, Any], text: str) -> Any:
-    """Return the DataFrame that a call of `query_table` gives, if the answer made of it is a table; None if it is not."""
-    if len(_MARKDOWN.findall(text)) != 1:
+    """Return the DataFrame of the table in an answer made of a call of `query_table`; None for an answer without one."""
+    tables = _MARKDOWN.findall(text)
+    if len(tables) != 1:
         return None
+    names, *rows = ([one.strip() for one in row.strip("|").split(" | ")] for row in "\n".join(tables[0]).splitlines())
     try:
-        return _answered(namespace, args)[1].frame
+        frame = _answered(namespace, args)[1].frame
     except Exception:  # the table is gone, or another one
         return None
+    if named := [name for name in names if name in frame.columns]:
+        frame = frame[named]
+    places = {tuple(map(cell, row)): at for at, row in reversed([*enumerate(frame.itertuples(index=False, name=None))])}
+    at = [places.get(tuple(row)) for row in rows]
+    return frame.head(len(rows)) if None in at else frame.iloc[at].reset_index(drop=True)
 
 
 def _columns(namespace: Mapping[str, Any], name: str) -> Columns:
