@@ -321,8 +321,14 @@ def _separated(text: str, name: Name) -> Column | None:
     ruled = "|" in head and _RULE().fullmatch(text, *first) is not None
     sign = "|" if ruled else next((c for c in "\t;," if c in head), "")
     count = head.count(sign) if sign else 0
-    if not count or (not ruled and not _is_head(text, start, head, sign)):
+    if not count:
         return None
+    if not ruled:  # a head is words alone, and the first line of its table
+        above = text.rfind("\n", max(0, start - 1 - _WIDTH), max(0, start - 1)) + 1
+        beyond = text[above : max(above, start - 1)].split(sign)
+        follows = len(beyond) == count + 1 and all(len(cell.split()) <= 3 for cell in beyond)
+        if follows or not all(_HEAD().fullmatch(cell) for cell in head.split(sign)):
+            return None
     at = head.count(sign, 0, name.start - start)
     stop, cells = first[1], []
     for row in rows if ruled else (first, *rows):
@@ -333,14 +339,6 @@ def _separated(text: str, name: Name) -> Column | None:
         begin = row[0] + sum(len(part) + 1 for part in parts[:at]) + parts[at].find(value)
         cells.append(Value(begin, begin + len(value), value, False))
     return Column(tuple(cells), end, stop)
-
-
-def _is_head(text: str, start: int, head: str, sign: str) -> bool:
-    """Return whether a line is words alone, and the first of its table."""
-    above = text.rfind("\n", max(0, start - 1 - _WIDTH), max(0, start - 1)) + 1
-    cells = text[above : max(above, start - 1)].split(sign)
-    follows = len(cells) == head.count(sign) + 1 and all(len(cell.split()) <= 3 for cell in cells)
-    return not follows and all(_HEAD().fullmatch(cell) for cell in head.split(sign))
 
 
 def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:

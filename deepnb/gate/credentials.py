@@ -57,8 +57,15 @@ def credentials(text: str) -> tuple[Finding, ...]:
     if spans:
         spans = _joined(spans)
         spans = _joined([*spans, *_again(read, spans)])
-    if spans and marks:
-        spans = list(_outside(spans, marks, text))
+    if spans and marks:  # the parts that are no mark of an earlier redaction; what is left of a few signs is nothing
+        starts, ends = zip(*marks, strict=True)
+        found, spans = spans, []
+        for span in found:
+            within = marks[bisect_right(ends, span.start) : bisect_left(starts, span.end)]
+            edges = [span.start, *chain.from_iterable(within), span.end]
+            for here, there in zip(edges[::2], edges[1::2], strict=True):
+                if here < there and (not within or sum(map(str.isalnum, text[here:there])) >= _SMALLEST_REST):
+                    spans.append(span._replace(start=here, end=there))
     findings, line, seen = list[Finding](), 1, 0
     for span in spans:
         line += text.count("\n", seen, span.start)
@@ -199,17 +206,6 @@ def _again(text: str, spans: list[Finding]) -> Iterator[Finding]:
             end = at + len(value)
             if _WHOLE().match(text, at) and not text[end : end + 1].replace("_", "a").isalnum():
                 yield values[value]._replace(start=at, end=end)
-
-
-def _outside(spans: Iterable[Finding], marks: list[tuple[int, int]], text: str) -> Iterator[Finding]:
-    """Yield the parts of spans that are no mark of an earlier redaction; what is left of a few signs is nothing."""
-    starts, ends = zip(*marks, strict=True)
-    for span in spans:
-        within = marks[bisect_right(ends, span.start) : bisect_left(starts, span.end)]
-        edges = [span.start, *chain.from_iterable(within), span.end]
-        for here, there in zip(edges[::2], edges[1::2], strict=True):
-            if here < there and (not within or sum(map(str.isalnum, text[here:there])) >= _SMALLEST_REST):
-                yield span._replace(start=here, end=there)
 
 
 # -- Private keys in PEM armour, whole or cut short, also indented, quoted, numbered, in a diff or in a JSON string

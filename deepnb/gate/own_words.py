@@ -167,21 +167,17 @@ def own_words(typed: str) -> str:
 
     own = list[str]()
     for sentence in sentences(_WRAPPED().sub(" ", _less_pasted(_QUOTED().sub(set_aside, text)))):
-        if _says(bare := _ASIDE().sub(" ", sentence).strip()):
-            task = _is_task(bare) and not _KEEP().search(bare)
-            own.append(
-                bare if task else _ASIDE().sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
-            )
+        bare = _ASIDE().sub(" ", sentence).strip()
+        if all(_AND().fullmatch(word) for word in _WORD().findall(bare)):
+            continue  # it joins quotations
+        if _ASKS().search(bare) and not _REQUEST().search(bare):
+            continue
+        keeps = bool(_KEEP().search(bare))
+        if not keeps and _TELLS().search(bare):
+            continue  # it tells what a text wants
+        whole = _ASIDE().sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
+        own.append(bare if _is_task(bare) and not keeps else whole)
     return "\n".join(own)
-
-
-def _says(sentence: str) -> bool:
-    """Return whether a sentence says what it says: it neither asks, nor tells what a text wants, nor joins quotations."""
-    if all(_AND().fullmatch(word) for word in _WORD().findall(sentence)):
-        return False
-    if _ASKS().search(sentence) and not _REQUEST().search(sentence):
-        return False
-    return bool(_KEEP().search(sentence)) or not _TELLS().search(sentence)
 
 
 def _less_tagged(text: str) -> str:

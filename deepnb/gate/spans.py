@@ -137,26 +137,22 @@ def names(text: str, low: str) -> Iterator[Name]:
     for word, family in _NAMES.items():
         at = low.find(word)
         while at >= 0:
-            if found := _name(text, low, at, word, family):
-                yield found
-            at = low.find(word, at + 1)
-
-
-def _name(text: str, low: str, at: int, word: str, family: str) -> Name | None:
-    if (
-        word == "key"
-        and _KEY_BEFORE().search(low[max(0, at - 14) : at]) is None
-        and (not text.startswith("_KEY", at - 1) or _OTHER_KEYS().search(text, max(0, at - 16), at))
-    ):
-        return None
-    match = _TAIL().match(text, at + len(word))
-    tail = match.group().rstrip("-") if match else ""
-    if not _is_name(text, at, word, tail) or _OTHER_THING().search(tail.split(" ")[0]):
-        return None
-    stop = at + len(word) + len(tail)
-    before = _LABEL().search(text, max(0, at - 24), at)
-    label = f"{before.group() if before else ''}{text[at:stop] if tail.isalpha() else text[at : at + len(word)]}"
-    return Name(at, stop, family, word, label.lstrip("-._"))
+            start, at = at, low.find(word, at + 1)
+            if (
+                word == "key"
+                and _KEY_BEFORE().search(low[max(0, start - 14) : start]) is None
+                and (not text.startswith("_KEY", start - 1) or _OTHER_KEYS().search(text, max(0, start - 16), start))
+            ):
+                continue
+            match = _TAIL().match(text, start + len(word))
+            tail = match.group().rstrip("-") if match else ""
+            if not _is_name(text, start, word, tail) or _OTHER_THING().search(tail.split(" ")[0]):
+                continue
+            stop = start + len(word) + len(tail)
+            before = _LABEL().search(text, max(0, start - 24), start)
+            word_there = text[start:stop] if tail.isalpha() else text[start : start + len(word)]
+            label = f"{before.group() if before else ''}{word_there}"
+            yield Name(start, stop, family, word, label.lstrip("-._"))
 
 
 def _is_name(text: str, at: int, word: str, tail: str) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from deepnb.workshop.kernel import Display, Take
+from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.notebooks import below, notebook_path
 
 
-class ShellKernel:
+class ShellKernel(PlainKernel):
     """Code runs as in a cell: magics and shell commands, rich outputs, figures at the end."""
 
     def __init__(self, ip: Any, is_running: Callable[[], bool], cell: Callable[[], str | None]) -> None:

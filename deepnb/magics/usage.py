@@ -167,7 +167,7 @@ fork  name:name NAME  --at:turn N
 rewind  turn:turn N  --memory
     go back to the state after turn N; --memory also restores memory
 undo
-    undo the last rewind, fork, new or re-run, or what code did to your variables
+    undo the last rewind, fork, new or re-run
 resume  ?choice:answer{again|skip} [N] JSON
     continue after an interrupt; run an interrupted tool call again, or skip it; answer a question of your own graph
     with JSON, after its number N where it asks several

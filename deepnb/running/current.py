@@ -19,11 +19,10 @@ from deepnb.values.fingerprint import fingerprint
 from deepnb.values.lazy import nothing
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options, own_tools
-from deepnb.workshop.kernel import Kernel, PlainKernel
+from deepnb.workshop.kernel import PlainKernel
 
 if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
-    from deepnb.workshop.python import Names
 
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
@@ -53,9 +52,7 @@ class Current:
         """The turn that plays, as it began: the one fact that a turn is running."""
         self.last: Turn | None = None
         self.clock = clock or (lambda: datetime.now().astimezone())
-        self.shell: Kernel | None = None
-        self.code_ran: Callable[[Names], None] = nothing
-        """Keeps what code did to the names of the namespace, for undo."""
+        self.shell: PlainKernel | None = None
         self.live: Callable[[Event], None] = nothing
         """Shows an output of code while it runs; the reader of the turn is given it later."""
         self.recording: Recording | None = None
@@ -82,7 +79,7 @@ class Current:
         return {"at": self.now(), "thread": self.thread.name, "turn": len(self.thread.turns) or None}
 
     @property
-    def kernel(self) -> Kernel | None:
+    def kernel(self) -> PlainKernel | None:
         """What runs code of the agent: the shell's, or a plain one over a namespace that is a dict."""
         namespace = self.options.namespace
         return self.shell or (PlainKernel(namespace) if isinstance(namespace, dict) else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepnb.memory.layers import MAIN, Scope, scope_of
 from deepnb.running.current import Current, granted_tool
@@ -15,13 +15,7 @@ from deepnb.values.approvals import Decision
 from deepnb.values.errors import BusyError, DeepnbError, NotFoundError, RefusedError
 from deepnb.values.turn import Event, Snapshot, ThreadInfo, ThreadInfos, Turn, Usage
 
-if TYPE_CHECKING:
-    from deepnb.workshop.python import Names
-
-CODE = "code of"
 LISTED = 20
-KEPT_RUNS = 20
-"""Runs of code whose changes can be undone: what their names held stays in memory until then."""
 
 
 class Threads:
@@ -271,25 +265,12 @@ class Threads:
                 self._state.read_stored(thread)
 
     def undo(self) -> tuple[str, Thread]:
-        """Take back the last rewind, fork, new, re-run or rebinding by code; return which it was, and its thread."""
+        """Take back the last rewind, fork, new or re-run; return which it was, and its thread."""
         if not self._undo:
-            raise NotFoundError(
-                "nothing to undo", "undo reverts the last rewind, fork, new, re-run or code that rebound variables"
-            )
+            raise NotFoundError("nothing to undo", "undo reverts the last rewind, fork, new or re-run")
         what, thread, undo = self._undo.pop()
         undo()
         return what, thread
-
-    def code_ran(self, names: Names) -> None:
-        """Code of the turn that plays rebound or removed these names: what they held can be restored, for the last few runs."""
-        thread, kernel, turn = self._current.agent_thread, self._current.kernel, self._current.turn
-        assert kernel is not None and turn is not None
-        what = f"{CODE} turn {turn.number}, {', '.join(names.before)} restored"
-        # a shell may have another namespace by then
-        self._undo.append((what, thread, lambda: kernel.namespace.update(names.before)))
-        runs = [one for one in self._undo if one[0].startswith(CODE)]
-        if len(runs) > KEPT_RUNS:
-            self._undo.remove(runs[0])
 
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""

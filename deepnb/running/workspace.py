@@ -44,7 +44,6 @@ class Workspace:
         self.state = State(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
         self.catalogs = Catalogs(self.current, self.home)
-        self.current.code_ran = self.threads.code_ran
         self._lent = False
         self._windows = {model_of(options): options.max_input_tokens}
         """Model -> the window that was set for it."""

@@ -728,7 +728,7 @@ class Session(SessionContext):
         work.current.tell()
 
     def undo(self) -> str:
-        """Undo the last rewind, fork, new or re-run, or give variables that code rebound their values again; returns which."""
+        """Undo the last rewind, fork, new or re-run; returns which."""
         work = self._workspace
         work.current.idle()
         with work.current.hold():

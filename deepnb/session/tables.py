@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from deepnb.values.agent import TASK, Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS
 from deepnb.values.events import TurnPassage
 from deepnb.values.turn import (
-    Call,
     Compacted,
     ModelEnded,
     Notice,
@@ -78,16 +77,13 @@ def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
         for e in t.events
         if isinstance(e, ToolStarted) and e.name == TASK
     )
-    return spent_by((c for t in turns for c in t.calls if c.agent), runs)
-
-
-def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]:
-    """Return what the subagents that made these calls spent, by name, with how often each was used."""
     made = {name: Spent(runs=n) for name, n in runs.items()}
-    for call in calls:
-        used = made.get(name := call.agent or "subagent", Spent())
+    for call in (c for t in turns for c in t.calls if c.agent):
+        used = made.get(call.agent, Spent())
         tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
-        made[name] = replace(used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact)
+        made[call.agent] = replace(
+            used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact
+        )
     return made
 
 

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -15,8 +14,8 @@ from deepnb.backends.writer import writer, writing
 from deepnb.engine.request import IMAGES
 from deepnb.engine.run import current_run
 from deepnb.values.turn import CodeOutput
-from deepnb.workshop.kernel import Kernel
-from deepnb.workshop.python import Names, Room, Show, run_code
+from deepnb.workshop.kernel import PlainKernel
+from deepnb.workshop.python import Room, run_code
 
 _NOT_HERE = (
     "Error: code runs in the main thread alone, and this kernel reads the click in another. Nothing was run: the user"
@@ -32,14 +31,11 @@ class Desk(Protocol):
     """Where the tools run: the kernel, and who is told of what they do. All is asked at each call."""
 
     @property
-    def kernel(self) -> Kernel | None:
+    def kernel(self) -> PlainKernel | None:
         """What runs code; None where there is no namespace to run it in."""
 
     def live(self, output: CodeOutput) -> None:
         """Show an output while the code runs."""
-
-    def code_ran(self, names: Names) -> None:
-        """Keep what undo needs."""
 
 
 def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
@@ -62,8 +58,23 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
                 run.tell(placed)
 
         room = rooms.setdefault(run, Room()) if run is not None else Room()
-        work = partial(_run, desk, code, show, call, room, path, sees)
-        return work() if run is None else run.on_reader(work)  # between two events, in the thread of the cells
+
+        def run_here() -> Any:
+            if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
+                return _NOT_HERE
+            with writing(origin="agent", agent=path, tool=True):
+                result = run_code(code, kernel, show, call, room)
+            if result.stopped is not None:
+                raise result.stopped
+            status: Any = "error" if result.failed else "success"
+            made = ToolMessage(result.text, name="run_python", tool_call_id=call, status=status)
+            if sees and result.pictures:
+                images = [create_image_block(base64=data, mime_type=kind) for kind, data in result.pictures]
+                made.content = [{"type": "text", "text": result.text}, *map(dict, images)]
+                made.additional_kwargs[IMAGES] = [""] * len(result.pictures)
+            return made
+
+        return run_here() if run is None else run.on_reader(run_here)  # between two events, in the thread of the cells
 
     def propose_cell(code: str) -> str:
         """Put code into the user's next cell without running it: for code that the user should keep or run alone."""
@@ -71,21 +82,3 @@ def code_tools(desk: Desk, *, sees: bool = False) -> list[Callable[..., Any]]:
         return "The code is in the next cell, not run." if kernel and kernel.propose(code) else _NO_CELL
 
     return [run_python, propose_cell]
-
-
-def _run(desk: Desk, code: str, show: Show, call: str, room: Room, path: tuple[str, ...], sees: bool) -> Any:
-    if threading.current_thread() is not threading.main_thread() or (kernel := desk.kernel) is None:
-        return _NOT_HERE
-    with writing(origin="agent", agent=path, tool=True):
-        result = run_code(code, kernel, show, call, room)
-    if result.names.before:
-        desk.code_ran(result.names)
-    if result.stopped is not None:
-        raise result.stopped
-    text = result.text
-    made = ToolMessage(text, name="run_python", tool_call_id=call, status="error" if result.failed else "success")
-    if sees and result.pictures:
-        images = [create_image_block(base64=data, mime_type=kind) for kind, data in result.pictures]
-        made.content = [{"type": "text", "text": text}, *map(dict, images)]
-        made.additional_kwargs[IMAGES] = [""] * len(result.pictures)
-    return made

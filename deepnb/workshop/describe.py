@@ -161,7 +161,9 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     names: list[str] = []
     for i in range(table.width):
         name = _label_text(table.names[i])
-        summary = _summary_or_none(name, table, i, labels)
+        summary = "..."
+        with suppress(Exception):  # of a column that can't be read or compared
+            summary = _summary(name, table, i, labels)
         line = f"{name} | {type_name(table.arrays[i])} | {table.present(i)} | {summary}"
         # Two fifths are kept for the rows; the first column is shown in any case.
         if names and used + len(line) + 1 > budget * 0.6:
@@ -206,20 +208,13 @@ def _types_of(values: Iterable[object]) -> str:
     return f"values of type {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
 
 
-def _summary_or_none(name: str, table: Table, i: int, labels: Any) -> str:
-    """Return the summary; types alone for a column whose values are not read, dots for one that can't be read or compared."""
-    try:
-        column = table.column(i)
-        if not is_readable(column):
-            return _types_of(column.iloc[:100].to_numpy())
-        if _is_secret(name, column):
-            return HIDDEN
-        return _summary(column, labels)
-    except Exception:
-        return "..."
-
-
-def _summary(column: Any, labels: Any) -> str:
+def _summary(name: str, table: Table, i: int, labels: Any) -> str:
+    """Return the summary of a column; types alone if its values are not read, and HIDDEN if they look like credentials."""
+    column = table.column(i)
+    if not is_readable(column):
+        return _types_of(column.iloc[:100].to_numpy())
+    if _is_secret(name, column):
+        return HIDDEN
     present = column.dropna()
     if not len(present):
         return "all missing" if len(column) else "no rows"
@@ -229,9 +224,11 @@ def _summary(column: Any, labels: Any) -> str:
         return f"{trues} True, {len(present) - trues} False"
     if kind in "iuf":
         at = column.reset_index(drop=True)
-        low, high = at.idxmin(), at.idxmax()
-        least, most = (f"{figure(column.iloc[row])}{_label(labels, row)}" for row in (low, high))
-        text = f"min {least}, mean {figure(present.mean())}, max {most}"
+        ends = []
+        for row in (at.idxmin(), at.idxmax()):
+            named = labels is not None and not is_missing(labels.iloc[row])
+            ends.append(f"{figure(column.iloc[row])}{f' ({cell(labels.iloc[row])})' if named else ''}")
+        text = f"min {ends[0]}, mean {figure(present.mean())}, max {ends[1]}"
         # whole numbers that are more like names, such as years
         few = kind != "f" and present.iloc[:1000].nunique() <= GROUPS and (distinct := present.nunique()) <= GROUPS
         return f"{text}; {distinct} distinct: {_sizes(present)}" if few and len(present) >= 4 * distinct else text
@@ -248,12 +245,6 @@ def _sizes(present: Any) -> str:
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
     return ", ".join(f"{cell(value)} ({size})" for value, size in zip(counts.index, counts, strict=True))
-
-
-def _label(labels: Any, row: int) -> str:
-    if labels is None or is_missing(labels.iloc[row]):
-        return ""
-    return f" ({cell(labels.iloc[row])})"
 
 
 def _label_text(label: object) -> str:

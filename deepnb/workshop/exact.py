@@ -133,7 +133,7 @@ def is_readable(column: Any) -> bool:
         return False
     if name == "Categorical":
         return is_readable(array.categories)
-    if name in ("PandasArray", "NumpyExtensionArray"):
+    if name == "NumpyExtensionArray":
         kind = array.dtype.kind
         return all_scalars(array.to_numpy()) if kind == "O" else kind in "biufcMmSU"
     return True
@@ -325,23 +325,13 @@ def _mro(kind: type) -> tuple[type, ...]:
 
 def _parameters(function: types.FunctionType, skip: int) -> str:
     code = function.__code__
-    names = code.co_varnames
-    count, kwonly = code.co_argcount, code.co_kwonlyargcount
-    defaults = function.__defaults__ or ()
-    first_default = count - len(defaults)
-    parts = [
-        names[i] + (f"={short(defaults[i - first_default], 30)}" if i >= first_default else "") for i in range(count)
-    ]
+    names, rest, more = inspect.getargs(code)  # those that take a name alone are the last
+    given = dict(zip(names[: code.co_argcount][::-1], (function.__defaults__ or ())[::-1], strict=False))
+    given |= function.__kwdefaults__ or {}
+    parts = [name + (f"={short(given[name], 30)}" if name in given else "") for name in names]
+    if rest or len(names) > code.co_argcount:
+        parts.insert(code.co_argcount, f"*{rest or ''}")
     if code.co_posonlyargcount > skip:
         parts.insert(code.co_posonlyargcount, "/")
-    rest = count + kwonly
-    if code.co_flags & inspect.CO_VARARGS:
-        parts.append("*" + names[rest])
-        rest += 1
-    elif kwonly:
-        parts.append("*")
-    given: dict[str, Any] = function.__kwdefaults__ or {}
-    parts += [name + (f"={short(given[name], 30)}" if name in given else "") for name in names[count : count + kwonly]]
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        parts.append("**" + names[rest])
+    parts += [f"**{more}"] if more else []
     return ", ".join(parts[skip:])

@@ -23,7 +23,7 @@ from deepnb.values.failures import failure_text
 from deepnb.values.image import PICTURES, bare_images
 from deepnb.values.text import terminal_text
 from deepnb.values.turn import CodeOutput
-from deepnb.workshop.kernel import Display, Kernel
+from deepnb.workshop.kernel import Display, PlainKernel
 
 # -- what code writes to a text stream
 
@@ -141,31 +141,10 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Names:
-    """What a piece of code did to the names of the namespace."""
-
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    rebound: tuple[str, ...] = ()
-    before: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Name -> the value that it had, of those that were removed or rebound."""
-
-    @property
-    def line(self) -> str:
-        """`new: totals; changed: df; removed: x`."""
-        lines = []
-        for kind, names in (("new", self.added), ("changed", self.rebound), ("removed", self.removed)):
-            more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-            lines += [f"{kind}: {', '.join(names[:_NAMES])}{more}"] if names else []
-        return "; ".join(lines)
-
-
-@dataclass(frozen=True)
 class CodeResult:
     """How a piece of code ended."""
 
     text: str  # for the model: what was put out, the error, the names; without credentials
-    names: Names
     pictures: tuple[tuple[str, str], ...] = ()
     """(MIME type, base64) of the first images that were shown, for a model that sees."""
     failed: bool = False
@@ -242,7 +221,7 @@ class _Running:
         self.put_out("end")
 
 
-def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
+def run_code(code: str, kernel: PlainKernel, show: Show, id: str = "", room: Room | None = None) -> CodeResult:  # noqa: A002
     """Run code as a cell would, in this thread; `show` is given its outputs as they come.
 
     An exception of the code is part of the result, SystemExit included; so is an interrupt, which the caller raises again.
@@ -274,15 +253,14 @@ def run_code(code: str, kernel: Kernel, show: Show, id: str = "", room: Room | N
         except Exception as raised:
             error = error or raised
         running.end()
-    names = _compared(before, _user_names(kernel.namespace))
     if error is not None:
         running.parts.append(_error_text(error))
     text = "\n".join(running.parts) or "(no output)"
-    if line := names.line:
+    if line := _changed_names(before, _user_names(kernel.namespace)):
         running.put_out("variables", line)
         text = f"{text}\n[variables: {line}]"
     stop = error if isinstance(error, KeyboardInterrupt) else None
-    return CodeResult(text, names, tuple(running.pictures), error is not None, stop)
+    return CodeResult(text, tuple(running.pictures), error is not None, stop)
 
 
 def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any:
@@ -297,7 +275,7 @@ def _evaluate(tree: Any, name: str, mode: str, namespace: dict[str, Any]) -> Any
 
 
 @contextmanager
-def _in_place(kernel: Kernel, running: _Running) -> Iterator[None]:
+def _in_place(kernel: PlainKernel, running: _Running) -> Iterator[None]:
     """Within the block what is printed and displayed is taken, and nobody is asked for input."""
     with ExitStack() as stack:
         for module, attribute, value in (
@@ -317,13 +295,16 @@ def _user_names(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in tuple(namespace.items()) if not name.startswith("_")}
 
 
-def _compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names:
-    removed = tuple(name for name in before if name not in after)
-    rebound = tuple(name for name, value in after.items() if name in before and before[name] is not value)
-    added = tuple(
-        name for name, value in after.items() if name not in before and not issubclass(type(value), ModuleType)
-    )
-    return Names(added, removed, rebound, {name: before[name] for name in (*removed, *rebound)})
+def _changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """`new: totals; changed: df; removed: x`."""
+    new = (name for name, value in after.items() if name not in before and not issubclass(type(value), ModuleType))
+    changed = (name for name, value in after.items() if name in before and before[name] is not value)
+    lines = []
+    for kind, given in (("new", new), ("changed", changed), ("removed", (one for one in before if one not in after))):
+        names = list(given)
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        lines += [f"{kind}: {', '.join(names[:_NAMES])}{more}"] if names else []
+    return "; ".join(lines)
 
 
 def _words(data: Mapping[str, Any]) -> str:

@@ -123,9 +123,9 @@ class Server:
         LIVE.add(self)
         broken: BaseException | None = None
         try:
-            async with self._http() if self.address.url else self._process() as (read, write):
+            async with self._streams() as (read, write):
                 inward, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-                relay = asyncio.create_task(self._relay(read, write, inward))
+                relay = asyncio.create_task(self._relay(read, inward))
                 try:
                     async with ClientSession(received, write) as session:
                         await session.initialize()
@@ -149,33 +149,26 @@ class Server:
             LIVE.discard(self)
             self._ended.set()
 
-    async def _relay(self, read: Any, write: Any, inward: Any) -> None:
-        """Hand on the answers of the server until it ends; what it asks is refused, what it announces is dropped."""
+    async def _relay(self, read: Any, inward: Any) -> None:
+        """Hand on what the server says until it ends; the session refuses what it asks for."""
         async with inward:
             async for message in read:
-                if isinstance(message, Exception):
-                    if self.address.url:  # no MCP; of a process it is a line printed between the messages
-                        raise message
-                    continue
-                root = message.message.root
-                if isinstance(root, types.JSONRPCRequest) and root.method != "ping":
-                    error = types.ErrorData(code=types.METHOD_NOT_FOUND, message=f"{root.method} is not supported")
-                    refusal = types.JSONRPCError(jsonrpc="2.0", id=root.id, error=error)
-                    await write.send(SessionMessage(types.JSONRPCMessage(refusal)))
-                elif not isinstance(root, types.JSONRPCNotification):
+                if not isinstance(message, Exception):
                     await inward.send(message)
+                elif self.address.url:  # no MCP; of a process it is a line printed between the messages
+                    raise message
 
     @asynccontextmanager
-    async def _http(self) -> AsyncIterator[Any]:
-        timeout = httpx.Timeout(30.0, read=None)  # a call has its own
-        async with (
-            httpx.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False) as client,
-            streamable_http_client(self.address.url, http_client=client) as (read, write, _),
-        ):
-            yield read, write
-
-    @asynccontextmanager
-    async def _process(self) -> AsyncIterator[Any]:
+    async def _streams(self) -> AsyncIterator[Any]:
+        """Yield what is read from the server and written to it: over HTTP, or through the pipes of a process."""
+        if self.address.url:
+            timeout = httpx.Timeout(30.0, read=None)  # a call has its own
+            async with (
+                httpx.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False) as client,
+                streamable_http_client(self.address.url, http_client=client) as (read, write, _),
+            ):
+                yield read, write
+            return
         command, *args = self.address.command
         given = StdioServerParameters(command=command, args=args, env=self._env)
         with TemporaryFile("a+", encoding="utf-8", errors="replace") as errors:
@@ -274,16 +267,14 @@ class Server:
 def _says(content: Sequence[types.ContentBlock], structured: Mapping[str, Any]) -> bool:
     """Whether the texts of a result say what its structured part does, whole or as the value of `result` in it."""
     texts = [block.text for block in content if isinstance(block, types.TextContent)]
-    said = [_value(text) for text in texts]
+    said = list[Any]()
+    for text in texts:
+        try:
+            said.append(json.loads(text))
+        except ValueError:
+            said.append(text)
     wanted = [structured, *([structured["result"]] if structured.keys() == {"result"} else [])]
     return any(one in (*said, said, *texts) for one in wanted)
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _facts(tool: StructuredTool) -> Listed:
@@ -388,7 +379,12 @@ def server_tools(server: Server, taken: Collection[str]) -> tuple[tuple[ServerTo
 
 def result_text(blocks: Iterable[Mapping[str, Any]]) -> str:
     """A result as text, without credentials, cut where it is too long; images and files are named."""
-    return _capped("\n".join(map(_block_text, blocks))) or "(an empty result)"
+    texts = []
+    for block in blocks:
+        where = block.get("url") or f"{len(block.get('base64') or '') * 3 // 4:,} bytes"
+        media = f"[{block['type']} {block.get('mime_type') or 'of unknown type'}, {where}, not passed on]"
+        texts.append(str(block["text"]) if block["type"] == "text" else media)
+    return _capped("\n".join(texts)) or "(an empty result)"
 
 
 def _image(block: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -403,13 +399,6 @@ def _image(block: Mapping[str, Any]) -> dict[str, Any] | None:
     if (kind := image_type(data)) is None:
         return None
     return {"type": "image", "base64": b64encode(bare_image(data)).decode(), "mime_type": kind}
-
-
-def _block_text(block: Mapping[str, Any]) -> str:
-    if block["type"] == "text":
-        return str(block["text"])
-    where = block.get("url") or f"{len(block.get('base64') or '') * 3 // 4:,} bytes"
-    return f"[{block['type']} {block.get('mime_type') or 'of unknown type'}, {where}, not passed on]"
 
 
 def _capped(text: str) -> str:

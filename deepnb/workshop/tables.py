@@ -37,7 +37,6 @@ TEXT = 1000  # characters that are then read of each
 _TABLES = (("polars", ("DataFrame", "Series")), ("pyarrow", ("Table", "RecordBatch")))
 _NUMBERS = frozenset({f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)})
 _READ = _NUMBERS | {"float16", "float32", "float64", "str", "bool", "date", "time", "timedelta", "decimal", "null"}
-_OBJECTS = ("PandasArray", "NumpyExtensionArray")
 _NAMED = {"Timestamp": "datetime", "Decimal": "decimal", "Timedelta": "timedelta"}
 _POLARS = {
     **dict.fromkeys(("String", "Utf8"), "str"),
@@ -192,7 +191,16 @@ def series_of(array: Any) -> Any:
     import pandas as pd
 
     if _library(array) == "polars":
-        return _polars_series(array)
+        kind, dtype, part = _polars_kind(array.dtype), array.dtype, array
+        if kind == "category":
+            part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
+            if class_name(dtype) == "Enum":
+                return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
+        if kind == "str" and part.estimated_size() > LARGE:
+            part = part.str.slice(0, TEXT)
+        elif kind.startswith("datetime ("):
+            part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return _series(kind, part, part.to_list)
     if _library(array):
         return _arrow_series(array)
     if not is_stored(array):
@@ -202,25 +210,10 @@ def series_of(array: Any) -> Any:
         return _arrow_series(array.__arrow_array__())
     if name == "SparseArray":
         return pd.Series(array.to_dense())
-    if name in _OBJECTS:
+    if name == "NumpyExtensionArray":
         values = array.to_numpy()
         return pd.Series(values, dtype=values.dtype, copy=False)
     return pd.Series(array, copy=False)
-
-
-def _polars_series(part: Any) -> Any:
-    import pandas as pd
-
-    kind, dtype = _polars_kind(part.dtype), part.dtype
-    if kind == "category":
-        part, kind = part.cast(vars(sys.modules["polars"])["String"]), "str"
-        if class_name(dtype) == "Enum":
-            return pd.Series(pd.Categorical(part.to_list(), dtype.categories.to_list(), ordered=True))
-    if kind == "str" and part.estimated_size() > LARGE:
-        part = part.str.slice(0, TEXT)
-    elif kind.startswith("datetime ("):
-        part = part.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return _series(kind, part, part.to_list)
 
 
 def _arrow_series(part: Any) -> Any:
@@ -284,7 +277,7 @@ def type_name(array: Any) -> str:
         return arrow_kind(dtype.pyarrow_dtype)
     if code == "M":
         return _zoned(getattr(dtype, "tz", None))
-    if name in _OBJECTS and code == "O":
+    if name == "NumpyExtensionArray" and code == "O":
         held = {id(type(v)): v for v in array.to_numpy()[:1000] if not is_missing(v)}
         one = next(iter(held.values())) if len(held) == 1 else None
         return _NAMED.get(class_name(one), class_name(one)) if one is not None and is_scalar(one) else "object"
@@ -294,7 +287,7 @@ def type_name(array: Any) -> str:
 def is_text(array: Any) -> bool:
     """Return whether an array holds text; of one of objects the first hundred values are asked."""
     name = class_name(array)
-    if name in _OBJECTS:
+    if name == "NumpyExtensionArray":
         first = list(islice((v for v in array.to_numpy()[:1000] if not is_missing(v)), 100))
         return bool(first) and all(type(v) is str for v in first)
     if name == "ArrowExtensionArray":

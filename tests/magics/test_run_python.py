@@ -60,31 +60,6 @@ def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
     assert "holds a credential" in result_of(shell) and "key" not in shell.ip.user_ns
 
 
-def test_undo_gives_rebound_names_their_values_again(shell: Shell) -> None:
-    shell.ok("df, kept, gone = [1], [2], [3]")
-    using(shell, "df = df + [9]\ndel gone\nkept.append(4)\nnew = 1")
-    shell.ok("%agent go")
-    shell.ok("%agent approve")
-    names = shell.ip.user_ns
-    assert names["df"] == [1, 9] and "gone" not in names
-    assert "undone: code of turn 1, gone, df restored" in shell.ok("%agent undo")
-    assert names["df"] == [1] and names["gone"] == [3] and names["kept"] == [2, 4] and names["new"] == 1
-
-
-def test_only_the_last_runs_are_kept_for_undo(shell: Shell) -> None:
-    from deepnb.running.threads import KEPT_RUNS
-
-    shell.ok("x = 0")
-    using(shell, *["x = x + 1"] * (KEPT_RUNS + 3))
-    for _ in range(KEPT_RUNS + 3):
-        shell.ok("%agent go")
-        shell.ok("%agent approve")
-    for _ in range(KEPT_RUNS):
-        shell.ok("%agent undo")
-    assert shell.ip.user_ns["x"] == 3
-    assert "nothing to undo" in shell.fails("%agent undo")
-
-
 def test_a_proposed_cell_stands_below_and_is_not_run(shell: Shell) -> None:
     shell.ok(USE)
     shell.ok(

@@ -140,10 +140,7 @@ def test_its_environment_holds_no_key(session: Session, monkeypatch: pytest.Monk
 
 def test_what_a_server_asks_for_is_refused(calc: Session):
     said = given(calc, "calc__ask_back")[1]
-    assert said == (
-        "sampling/createMessage is not supported | elicitation/create is not supported | roots/list is not supported;"
-        " offered: {}"
-    )
+    assert said == ("Sampling not supported | Elicitation not supported | List roots not supported; offered: {}")
 
 
 def test_a_slow_call_ends_at_its_timeout_and_the_server_goes_on(calc: Session, monkeypatch: pytest.MonkeyPatch):

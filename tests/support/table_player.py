@@ -62,9 +62,6 @@ class _Kernel:
     def live(self, output: CodeOutput) -> None:
         self.shown.append(output.text or str(output.data.get("text/plain", "")))
 
-    def code_ran(self, names: object) -> None:
-        """Keep nothing: there is no undo."""
-
     def answer(self, messages: list[BaseMessage]) -> str:
         self.shown.clear()
         for _ in range(_CALLS):

@@ -175,7 +175,6 @@ def test_a_long_message_is_cut() -> None:
         (("names = {'alpha': 1}", "names['alhpa']"), "'alhpa' is near 'alpha', a key of names"),
         (("total = 1", "totl"), "totl is near total, a variable"),
         (("import math", "math.sine(1)"), "sine is near sin, a name of math"),
-        (("from collections import Countr",), "Countr is near Counter, a name of collections"),
         (("n = 1", "def f():\n    n += 1\nf()"), "n is a variable of the notebook, too, and this function assigns one of its own"),
         (("open('nowhere/at/all')",), "there is no folder 'nowhere/at'"),
     ],

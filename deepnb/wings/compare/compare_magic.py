@@ -34,10 +34,21 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         other = "--bg" if "bg" in run.more else f"--format {run.format}"
         raise InvalidError(f"--compare does not go with {other}", "leave one of them out")
     made = ask.request(scene, run, cell=cell)
+    choices: dict[str, list[Any]] = {}
+    for text in run.more["compare"]:
+        name, _, values = text.partition("=")
+        option = _ALIASES.get(name, name)
+        if option not in COMPARED:
+            near = nearest(name, tuple(COMPARED))
+            what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
+            raise InvalidError(f"{name} {what}", f"type {f'{near}, or ' if near else ''}one of {', '.join(COMPARED)}")
+        if option in choices:
+            raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
+        choices[option] = [_value(scene, option, word) for word in values.split(",")]
     steps = comparisons(
         scene.session.workspace,
         made.text,
-        _choices(scene, run.more["compare"]),
+        choices,
         base={name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None},
         thread=run.thread,
         images=made.filled.images,
@@ -81,21 +92,6 @@ def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *,
         found = found.stopped
     assert found is not None
     show(found)
-    return found
-
-
-def _choices(scene: Scene, given: tuple[str, ...]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
-    for text in given:
-        name, _, values = text.partition("=")
-        option = _ALIASES.get(name, name)
-        if option not in COMPARED:
-            near = nearest(name, tuple(COMPARED))
-            what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
-            raise InvalidError(f"{name} {what}", f"type {f'{near}, or ' if near else ''}one of {', '.join(COMPARED)}")
-        if option in found:
-            raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
-        found[option] = [_value(scene, option, word) for word in values.split(",")]
     return found
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deepnb.views.view import View
-    from deepnb.wings.compare.view import ComparisonView
 
 MOST = 4
 """Combinations in one comparison."""
@@ -72,21 +71,6 @@ class Comparison:
         columns = (replace(c, state=state, problem=why) for c, (state, why) in zip(self.columns, ended, strict=True))
         return replace(self, columns=tuple(columns))
 
-    @property
-    def view(self) -> ComparisonView:
-        """As it is shown."""
-        from deepnb.wings.compare.view import comparison_view
-
-        return comparison_view(self.columns, self.thread)
-
-    def text(self) -> str:
-        """The columns for a terminal, differences marked."""
-        return self.view.text()
-
-    def html(self) -> str:
-        """The columns side by side for a page, differences marked."""
-        return self.view.html()
-
     def df(self) -> pd.DataFrame:
         """One row per column: its options, how it ended, the answer, and the figures."""
         import pandas as pd
@@ -124,9 +108,10 @@ class Comparison:
 def comparison_value(comparison: Comparison) -> View:
     """Return a comparison as a value shows it: whole answers if there is room."""
     from deepnb.views.values import brief
+    from deepnb.wings.compare.view import comparison_view
 
-    shorter = [lambda: replace(comparison.view, brief=True)]
-    return brief(comparison.view, shorter, "whole answers: .df(), or .columns")
+    view = comparison_view(comparison.columns, comparison.thread)
+    return brief(view, [lambda: replace(view, brief=True)], "whole answers: .df(), or .columns")
 
 
 def comparisons(

@@ -73,8 +73,19 @@ class ComparisonView:
 
     def html(self) -> str:
         answers = marked_html([column.answer for column in self.columns])
-        said = [h.muted(same) if same else answer for same, answer in zip(self._same(), answers, strict=True)]
-        cards = (self._card(*one) for one in zip(self.columns, said, strict=True))
+        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
+        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
+        cards = []
+        for column, answer, same in zip(self.columns, answers, self._same(), strict=True):
+            colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
+            state = h.swatch(_STATES.get(column.state, column.state), colour)
+            top = h.el("div", h.el("b", column.name), " ", state)
+            calls = (
+                h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
+                for call, how in _calls(column)
+            )
+            remarks = (h.el("div", line, style=edge) for line in _remarks(column))
+            cards.append(h.el("div", top, h.muted(same) if same else answer, *calls, *remarks, style=_CARD))
         side = h.el("div", *cards, style="display:flex;flex-wrap:wrap;gap:8px;margin:4px 0 8px 0")
         head, rows, right = self._table()
         wraps = [[h.el("b" if row[0] else "span", cell, style="white-space:normal") for cell in row] for row in rows]
@@ -88,19 +99,6 @@ class ComparisonView:
         names = [first.setdefault(column.answer, column.name) for column in self.columns]
         pairs = zip(names, self.columns, strict=True)
         return [f"(the same answer as with {name})" if one.answer and name != one.name else "" for name, one in pairs]
-
-    def _card(self, column: Column, answer: h.Html) -> h.Html:
-        colour = _COLOURS.get(column.state, h.ORANGE.format(0.22))
-        state = h.swatch(_STATES.get(column.state, column.state), colour)
-        head = h.el("div", h.el("b", column.name), " ", state)
-        mark = h.el("mark", f"{DIFFERS} differs", style=MARK)
-        calls = (
-            h.el("div", mark if self._only(call) else None, tool_html(Tool("", *call, status=cast(Status, how))))
-            for call, how in _calls(column)
-        )
-        edge = f"border-left:3px solid {h.ORANGE.format(0.8)};padding:0 8px;margin:4px 0"
-        remarks = (h.el("div", line, style=edge) for line in _remarks(column))
-        return h.el("div", head, answer, *calls, *remarks, style=_CARD)
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[int, ...]]:
         rows = [(DIFFERS if one.differs else "", one.label, *one.values) for one in self.figures]
@@ -190,20 +188,18 @@ def marked_text(answers: Sequence[str]) -> list[str]:
 def marked_html(answers: Sequence[str]) -> list[h.Html]:
     split = [_TAG.split(markdown_html(answer)) for answer in answers]
     texts = [[unescape(node) for node in nodes[::2]] for nodes in split]  # every other one is a tag or a formula
-    marked = marks([" ".join(nodes) for nodes in texts])
-    return [h.Html("".join(_marked(*one))) for one in zip(split, texts, marked, strict=True)]
-
-
-def _marked(split: Sequence[str], texts: Sequence[str], marked: Sequence[bool]) -> Iterator[str]:
-    """Yield the markup with marks in the texts between its tags."""
-    at = 0
-    for number, text in enumerate(texts):
-        count = len(words(text))
-        here, at = marked[at : at + count], at + count
-        if any(here) and not _FORMULA.search(text):
-            for piece in pieces(text, here):
-                same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
-                yield h.el("mark", same, style=MARK) if piece.changed else same
-        else:
-            yield split[2 * number]
-        yield from split[2 * number + 1 : 2 * number + 2]
+    made = []
+    for nodes, given, marked in zip(split, texts, marks([" ".join(nodes) for nodes in texts]), strict=True):
+        at, out = 0, list[str]()
+        for number, text in enumerate(given):
+            count = len(words(text))
+            here, at = marked[at : at + count], at + count
+            if any(here) and not _FORMULA.search(text):
+                for piece in pieces(text, here):
+                    same = h.Html(escape(piece.text, quote=False).replace("\xa0", "&nbsp;"))  # as it was written there
+                    out.append(h.el("mark", same, style=MARK) if piece.changed else same)
+            else:
+                out.append(nodes[2 * number])
+            out += nodes[2 * number + 1 : 2 * number + 2]
+        made.append(h.Html("".join(out)))
+    return made

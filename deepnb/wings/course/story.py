@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
@@ -44,8 +44,18 @@ def story_of(session: Session) -> StoryView:
     figures, compactions = _requests(turns)
     steps = []
     for turn in turns:
+        marks = list[tuple[str, str]]()
+        for change in session.memory.between(turn.before, turn.after):
+            added = [line for hunk in change.hunks for line in hunk.lines if line.strip()]
+            marks += (("remembers", f"{_words(line)} ({change.path})") for line in added)
+        for offload in (e.offload for e in turn.events if isinstance(e, Compacted) and not e.path):
+            went = counted(offload.messages, "message")
+            kept = f", saved verbatim in {offload.path}" if offload.path else ""
+            marks.append(("compacts", f"{offload.before:,} tokens pass the trigger: {went} → summary{kept}"))
+        notes = (event.text for event in turn.events if isinstance(event, Notice) and event.text.startswith(ADDED))
+        marks += (("brings back", f"{note.removeprefix(ADDED)}, out of the offloaded history") for note in notes)
         tokens = max(_requests([turn])[0], default=0)
-        steps.append(StoryStep(turn.number, turn.prompt, _first(turn.text), tokens, tuple(_marks(session, turn))))
+        steps.append(StoryStep(turn.number, turn.prompt, _first(turn.text), tokens, tuple(marks)))
     return StoryView(session.thread, tuple(steps), tuple(figures), tuple(compactions), rule.window, rule.trigger_tokens)
 
 
@@ -60,18 +70,6 @@ def _requests(turns: Sequence[Turn]) -> tuple[list[int], list[int]]:
         elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
             figures.append(event.call.budget.total)
     return figures, [at for at in compactions if at < len(figures)]
-
-
-def _marks(session: Session, turn: Turn) -> Iterator[tuple[str, str]]:
-    for change in session.memory.between(turn.before, turn.after):
-        added = [line for hunk in change.hunks for line in hunk.lines if line.strip()]
-        yield from (("remembers", f"{_words(line)} ({change.path})") for line in added)
-    for offload in (e.offload for e in turn.events if isinstance(e, Compacted) and not e.path):
-        went, kept = counted(offload.messages, "message"), f", saved verbatim in {offload.path}" if offload.path else ""
-        yield "compacts", f"{offload.before:,} tokens pass the trigger: {went} → summary{kept}"
-    for event in turn.events:
-        if isinstance(event, Notice) and event.text.startswith(ADDED):
-            yield "brings back", f"{event.text.removeprefix(ADDED)}, out of the offloaded history"
 
 
 def _first(answer: str) -> str:

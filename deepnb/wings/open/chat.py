@@ -11,10 +11,10 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.json_values import array, blocks, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import SessionRow
+from deepnb.wings.open.values import SessionFile, SessionRow
 
 _ROLES = {
     "human": "human", "user": "human", "ai": "ai", "assistant": "ai", "tool": "tool", "function": "tool",
@@ -84,21 +84,18 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given else None)
     if thought := text(mapping(message.get("additional_kwargs")).get("reasoning_content")):
         yield it.Thought(thought, 0, key)
-    tools = list(_tools(message, key))
+    calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
+    if isinstance(only := message.get("function_call"), dict):
+        calls = [{"id": text(only.get("name")), "function": only}]  # its result names the function, and no id
+    tools = list[it.Tool]()
+    for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
+        function = mapping(call.get("function")) or call
+        args = function["args"] if function.get("args") is not None else function.get("arguments")
+        tools.append(it.Tool.of(text(call.get("id")), text(function.get("name")), args, key))
     told = {tool.id for tool in tools}  # the blocks of the content may tell of them, too
     said = it.reply_items(message.get("content"), key)
     yield from (item for item in said if not (isinstance(item, it.Tool) and item.id in told))
     yield from tools
-
-
-def _tools(message: Mapping[str, Any], key: str) -> Iterator[it.Tool]:
-    calls = array(message.get("tool_calls")) or array(mapping(message.get("additional_kwargs")).get("tool_calls"))
-    if isinstance(old := message.get("function_call"), dict):
-        calls = [{"id": text(old.get("name")), "function": old}]  # its result names the function, and no id
-    for call in map(mapping, [*calls, *array(message.get("invalid_tool_calls"))]):
-        function = mapping(call.get("function")) or call
-        given = function["args"] if function.get("args") is not None else function.get("arguments")
-        yield it.Tool.of(text(call.get("id")), text(function.get("name")), given, key)
 
 
 # -- files of them
@@ -127,7 +124,7 @@ class ChatFormat:
                 break
         return tuple(rows)
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         bad = BadLines()
         found = dict(_conversations(head, bad))
         id_ = session or next(iter(found), "")
@@ -144,7 +141,7 @@ class ChatFormat:
             "format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size,
             "system_prompt": system, "bad": bad.count,
         }  # fmt: skip
-        return IndexedSession(it.Arrangement(entries, notices=notices), facts)
+        return indexed(it.Arrangement(entries, notices=notices), facts)
 
 
 def _messages(value: Any) -> list[Any]:

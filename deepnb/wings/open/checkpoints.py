@@ -128,7 +128,10 @@ class Checkpoints:
         query = "SELECT checkpoint_id, parent_checkpoint_id, metadata FROM checkpoints"
         rows = list(self.execute(f"{query} WHERE thread_id = ? AND checkpoint_ns = ?", thread, space))
         parents = {str(row["checkpoint_id"]): row["parent_checkpoint_id"] for row in rows}
-        facts = {str(row["checkpoint_id"]): _metadata(row["metadata"]) for row in rows}
+        facts = dict[str, Mapping[str, Any]]()
+        for row in rows:
+            stored = row["metadata"].encode() if isinstance(row["metadata"], str) else row["metadata"]
+            facts[str(row["checkpoint_id"])] = mapping(object_of(stored) if isinstance(stored, bytes) else stored)
         chain: dict[str, None] = {}
         at: str | None = max(parents)
         while at in parents and at not in chain:
@@ -224,12 +227,6 @@ def _from_first(event: Any) -> Any:
     if not (gone := count(mapping(mapping(event).get(_TAKEN)).get("messages"))):
         return event
     return {**event, **{name: count(event.get(name)) + gone for name in ("cutoff_index", "created_at_index")}}
-
-
-def _metadata(stored: Any) -> Mapping[str, Any]:
-    if isinstance(stored, str | bytes):
-        stored = object_of(stored.encode() if isinstance(stored, str) else stored)
-    return mapping(stored)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from deepnb.values.offload import Cause
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import BadLines, json_lines, object_of, open_file
@@ -65,8 +66,16 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
             yield from _user(value)
         case "assistant":
             yield from _assistant(value)
-        case "system":
-            yield from _system(value)
+        case "system" if value.get("subtype") == "compact_boundary":
+            about = mapping(value.get("compactMetadata"))
+            cause: Cause = "by hand" if about.get("trigger") == "manual" else "trigger"
+            yield it.Compaction("", 0, count(about.get("preTokens")), count(about.get("postTokens")), cause)
+        case "system" if value.get("subtype") == "microcompact_boundary":
+            saved = count(mapping(value.get("microcompactMetadata")).get("tokensSaved"))
+            yield it.Compaction(f"old results of tools were cleared from the context ({saved:,} tokens)", cleared=True)
+        case "system" if (subtype := text(value.get("subtype"))) in _NOTICES:
+            said = text(value.get("content")) or text(mapping(value.get("error")).get("message"))
+            yield it.Note(_TAG.sub("", said).strip() or subtype.replace("_", " "))
         case "attachment" if (about := mapping(value.get("attachment"))).get("type") == "queued_command":
             said = content_text(about.get("prompt"))
             yield it.Note(f"typed while it ran: {said}")
@@ -109,19 +118,14 @@ def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     elif start.startswith(("<local-command-", "<bash-stdout>", "<bash-stderr>")):
         yield it.Note(_TAG.sub("", said).strip(), 0)
     elif start.startswith(("<command-name>", "<command-message>", "<bash-input>")):
-        yield it.Command(_command(start), size)
+        parts = {name: found.strip() for name, found in _PART.findall(start)}
+        name = parts.get("command-name") or parts.get("command-message") or "command"
+        typed = f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
+        yield it.Command(f"!{parts['bash-input']}" if "bash-input" in parts else typed, size)
     elif typed := _WRAPPER.sub("", said).strip():
         yield it.Prompt(typed, size)
     elif said:
         yield it.Context(said, size)
-
-
-def _command(said: str) -> str:
-    parts = {name: found.strip() for name, found in _PART.findall(said)}
-    if "bash-input" in parts:
-        return f"!{parts['bash-input']}"
-    name = parts.get("command-name") or parts.get("command-message") or "command"
-    return f"/{name.lstrip('/')} {parts.get('command-args', '')}".strip()
 
 
 def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
@@ -136,21 +140,6 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
     given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
     yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given or out else None)
     yield from it.reply_items(message.get("content"), key)
-
-
-def _system(value: Mapping[str, Any]) -> Iterator[it.Item]:
-    kind = text(value.get("subtype"))
-    if kind == "compact_boundary":
-        about = mapping(value.get("compactMetadata"))
-        cause = "by hand" if about.get("trigger") == "manual" else "trigger"
-        yield it.Compaction("", 0, count(about.get("preTokens")), count(about.get("postTokens")), cause)  # type: ignore[arg-type]
-    elif kind == "microcompact_boundary":
-        about = mapping(value.get("microcompactMetadata"))
-        saved = count(about.get("tokensSaved"))
-        yield it.Compaction(f"old results of tools were cleared from the context ({saved:,} tokens)", cleared=True)
-    elif kind in _NOTICES:
-        said = text(value.get("content")) or text(mapping(value.get("error")).get("message"))
-        yield it.Note(_TAG.sub("", said).strip() or kind.replace("_", " "))
 
 
 # -- the lines as the tree they are

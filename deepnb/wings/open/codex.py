@@ -1,4 +1,4 @@
-"""OpenAI Codex's rollouts: JSON lines with a payload, and the bare items of early 2025."""
+"""OpenAI Codex's rollouts: JSON lines with a payload."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,23 +21,11 @@ _FIGURES = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_o
 
 
 def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
-    if any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects):
-        return True
-    first = objects[0] if objects else {}
-    known = "instructions" in first or any(_is_bare(value) for value in objects)
-    return "type" not in first and "id" in first and "timestamp" in first and known
-
-
-def _is_bare(value: Mapping[str, Any]) -> bool:
-    """Return whether a line is an item that later versions have as a payload."""
-    kind = text(value.get("type"))
-    return kind in ("message", "reasoning") or kind.endswith(("_call", "_output")) or "record_type" in value
+    return any(isinstance(value.get("payload"), dict) and value.get("type") in _LINES for value in objects)
 
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind, payload = text(value.get("type")), mapping(value.get("payload"))
-    if "payload" not in value:
-        kind, payload = "response_item" if _is_bare(value) else kind or "session_meta", value
     facts: dict[str, Any] = {"type": kind}
     inner = text(payload.get("type"))
     if kind == "turn_context":
@@ -53,18 +41,18 @@ def parse(value: dict[str, Any]) -> it.Entry:
         facts |= {"tokens": state if total or last else None, "sum": count(last.get("total_tokens"))}
     elif kind == "response_item" and payload.get("role") == "user":
         facts["user"] = True
-    items = list(_items(kind, inner, payload, value))
+    items = list(_items(kind, inner, payload))
     return it.Entry(items, iso(value.get("timestamp")), text(payload.get("id")), None, facts)
 
 
-def _items(kind: str, inner: str, payload: Mapping[str, Any], value: Mapping[str, Any]) -> Iterator[it.Item]:
+def _items(kind: str, inner: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
         case "session_meta":
             names = (("id", "id"), ("cwd", "cwd"), ("version", "cli_version"))
             yield from (it.Fact(text(payload[key]), 0, name) for name, key in names if text(payload.get(key)))
             if system := text(mapping(payload.get("base_instructions")).get("text")):
                 yield it.Fact(system, len(system), "system_prompt")
-        case "response_item" if "record_type" not in value:
+        case "response_item":
             yield from _item(inner, payload)
         case "event_msg":
             yield from _event(inner, payload)

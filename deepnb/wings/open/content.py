@@ -1,4 +1,4 @@
-"""Items of a turn -> its content: events in the order in which they are shown, messages, and edits of memory files."""
+"""Items of a turn -> the turn: events in the order in which they are shown, messages, and edits of memory files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from deepnb.values import turn as values
 from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
-from deepnb.values.text import moment
 from deepnb.wings.open import items as it
 from deepnb.wings.open.json_values import changes, is_memory_file
-from deepnb.wings.open.values import FileContent, FileEdit
+from deepnb.wings.open.values import FileEdit, FileTurn, seconds_between
 
 Told = list[tuple[it.Entry, list[it.Item]]]
 """Entries, each with those of its items that are meant."""
@@ -63,7 +62,7 @@ class _Reply:
 
 
 class Builder:
-    """Makes the content of the turns of a session, one after another."""
+    """Makes the turns of a session, one after another."""
 
     def __init__(self, main: Sequence[it.Entry], agents: Mapping[str, it.Agent], window: int | None) -> None:
         """`agents` are the nested ones, by the tool call that started them."""
@@ -75,8 +74,8 @@ class Builder:
         self._tools: Tools = {}
         self._results = _results(entry.items for entry in main)
 
-    def build(self, number: int, told: Told) -> FileContent:
-        """Return the content of the next turn, which these entries tell."""
+    def build(self, number: int, told: Told) -> FileTurn:
+        """Return the next turn, which these entries tell."""
         self._number, self._calls = number, 0
         self._events: list[values.Event] = []
         self._messages: list[Message] = []
@@ -86,9 +85,11 @@ class Builder:
         prompt = next((i.text for _, items in told for i in items if isinstance(i, it.Prompt | it.Command)), "")
         answer = next((m.text for m in reversed(self._messages) if m.role == "assistant" and m.text), "")
         times = [entry.at for entry, _ in told if entry.at] or [""]
-        seconds, edits = seconds_between(times[0], times[-1]), tuple(self._edits)
-        events, messages = tuple(self._events), tuple(self._messages)
-        return FileContent(number, prompt, answer, events, messages, edits, seconds, self._interrupted)
+        asked = (entry.at for entry, _ in told if entry.has(it.Prompt) and entry.at)
+        return FileTurn(
+            number, prompt, answer, next(asked, times[0]), times[-1],
+            tuple(self._events), tuple(self._messages), tuple(self._edits), self._interrupted,
+        )  # fmt: skip
 
     def _run(self, told: Told, path: values.Path, tools: Tools, results: Collection[str], agent: str = "") -> None:
         """Tell entries of one agent; `tools` are its calls so far, `results` the calls of which a result is told somewhere."""
@@ -226,8 +227,3 @@ def _replies(told: Told) -> dict[str, _Reply]:
                 else:
                     reply.usage = one or item.usage
     return replies
-
-
-def seconds_between(start: str, end: str) -> float:
-    """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
-    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0

@@ -1,45 +1,28 @@
-"""The entries of a session, arranged -> its turns, and the figures of each."""
+"""The entries of a session, arranged -> its turns."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from deepnb.values.errors import NotFoundError
-from deepnb.values.text import excerpt
-from deepnb.values.turn import Compacted, ModelEnded, ToolStarted
 from deepnb.views.text import counted
 from deepnb.wings.open import items as it
 from deepnb.wings.open.content import Builder, Told
-from deepnb.wings.open.values import FileCompaction, FileContent, FileTurn, SessionIndex
+from deepnb.wings.open.values import SessionFile, SessionIndex
 
 _ALIKE = it.HEAD - 20
 """Characters by which a task is known."""
 
 
-class IndexedSession:
-    """A session, told turn by turn."""
-
-    def __init__(self, arrangement: it.Arrangement, facts: Mapping[str, Any]) -> None:
-        """`facts` are fields of its index that the arrangement does not tell."""
-        agents = link(arrangement.agents, arrangement.main)
-        builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
-        made = split_turns(arrangement.main)
-        self._contents = [builder.build(number, told) for number, told in enumerate(made, 1)]
-        found = {**arrangement.counts, "subagents": len(agents)}
-        counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
-        if left := len(arrangement.agents) - len(agents):
-            notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
-        turns = tuple(map(_figures, made, self._contents))
-        self.index = SessionIndex(turns=turns, counts=counts, notices=notices, **facts)
-
-    def content(self, turn: int) -> FileContent:
-        """Return one turn word for word; turns count from 1."""
-        if not 1 <= turn <= len(self._contents):
-            there = f"has turns 1 to {len(self._contents)}" if self._contents else "has no turns"
-            raise NotFoundError(f"no turn {turn}: session {self.index.id} {there}", "%agent turns lists them")
-        return self._contents[turn - 1]
+def indexed(arrangement: it.Arrangement, facts: Mapping[str, Any]) -> SessionFile:
+    """Return a session, told turn by turn; `facts` are fields of its index that the arrangement does not tell."""
+    agents = link(arrangement.agents, arrangement.main)
+    builder = Builder(arrangement.main, {agent.call: agent for agent in agents}, facts.get("window"))
+    turns = tuple(builder.build(number, told) for number, told in enumerate(split_turns(arrangement.main), 1))
+    found = {**arrangement.counts, "subagents": len(agents)}
+    counts, notices = {name: n for name, n in found.items() if n}, tuple(arrangement.notices)
+    if left := len(arrangement.agents) - len(agents):
+        notices += (f"{counted(left, 'nested agent')} that no call of a tool names: left out",)
+    return SessionFile(SessionIndex(turns=turns, counts=counts, notices=notices, **facts))
 
 
 def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
@@ -56,32 +39,6 @@ def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
     for told in later[:1]:
         told[:0] = first
     return later
-
-
-def _figures(told: Told, content: FileContent) -> FileTurn:
-    own = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and not e.path)
-    nested = Counter(e.name for e in content.events if isinstance(e, ToolStarted) and e.path)
-    times = [entry.at for entry, _ in told if entry.at]
-    asked = [entry.at for entry, _ in told if entry.has(it.Prompt) and entry.at]
-    calls, compactions = 0, list[FileCompaction]()
-    for event in content.events:
-        if isinstance(event, ModelEnded) and not event.path:
-            calls += 1
-        elif isinstance(event, Compacted) and not event.path:
-            offload = replace(event.offload, summary=excerpt(event.offload.summary, it.HEAD))
-            compactions.append(FileCompaction(offload, calls))
-    return FileTurn(
-        number=content.number,
-        prompt=excerpt(content.prompt, it.HEAD),
-        started=next(iter((*asked, *times)), ""),
-        ended=times[-1] if times else "",
-        models=tuple(dict.fromkeys(call.model for call in content.calls if call.model and not call.path)),
-        calls=content.calls,
-        tools=dict(own),
-        nested_tools=dict(nested),
-        compactions=tuple(compactions),
-        edits=content.edits,
-    )
 
 
 # -- nested agents, and the tool calls that started them

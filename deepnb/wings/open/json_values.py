@@ -9,6 +9,7 @@ from typing import Any
 
 _MOST = 10**12
 """A larger number is not taken for a count of tokens."""
+_MEDIA = ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file")
 
 
 def text(value: object) -> str:
@@ -74,20 +75,18 @@ def blocks(content: object) -> Iterator[Mapping[str, Any]]:
 
 
 def content_text(content: object) -> str:
-    """Return the text of a message's content, its media named in brackets."""
-    return "\n\n".join(filter(None, (block_text(block) for block in blocks(content))))
-
-
-def block_text(block: Mapping[str, Any]) -> str:
-    """Return the text of one block: `[image: image/png]` for media, empty for what has none."""
-    if isinstance(block.get("text"), str):
-        return text(block["text"])
-    kind = text(block.get("type"))
-    if kind in ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file"):
-        source = mapping(block.get("source")) or block
-        named = text(source.get("media_type") or source.get("mimeType") or source.get("mime_type"))[:100]
-        return f"[{kind.removeprefix('input_').removesuffix('_url')}{': ' * bool(named)}{named}]"
-    return text(block.get("tool_name")) if kind == "tool_reference" else ""
+    """Return the text of a message's content, its media named in brackets: `[image: image/png]`."""
+    said = []
+    for block in blocks(content):
+        kind, source = text(block.get("type")), mapping(block.get("source")) or block
+        if isinstance(block.get("text"), str):
+            said.append(text(block["text"]))
+        elif kind in _MEDIA:
+            named = text(source.get("media_type") or source.get("mimeType") or source.get("mime_type"))[:100]
+            said.append(f"[{kind.removeprefix('input_').removesuffix('_url')}{': ' * bool(named)}{named}]")
+        elif kind == "tool_reference":
+            said.append(text(block.get("tool_name")))
+    return "\n\n".join(filter(None, said))
 
 
 # -- what a tool call does to memory files

@@ -10,9 +10,9 @@ from typing import Any
 from deepnb.values.errors import NotFoundError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.file import BadLines, Head, json_lines, open_file
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.items import HEAD, Arrangement, Entry, Fact, Prompt
-from deepnb.wings.open.values import SessionRow
+from deepnb.wings.open.values import SessionFile, SessionRow
 
 _LAST = ("title", "summary", "window", "version", "at")
 """Facts of which the last one counts."""
@@ -36,17 +36,39 @@ class JsonlFormat:
     def matches(self, head: Head) -> bool:
         return self.fits(head.objects)
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         collects = gc.isenabled()
         gc.disable()  # looking for cycles among a million objects took half the time
         try:
-            opened = self._read(head.path)
+            files, bad, bad_nested = [head.path, *self.companions(head.path)], BadLines(), BadLines()
+            scanned: list[list[Entry]] = []
+            for file in files:
+                entries = []
+                with open_file(file) as opened:
+                    for number, value in json_lines(opened, bad_nested if scanned else bad):
+                        entries.append(entry := self.parse(value))
+                        entry.line = number
+                scanned.append(entries)
+            arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
+            if bad_nested.count:
+                arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
+            if bad.last:
+                arrangement.notices.append("the last line is cut: its writer may still be at work")
+            found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
+            id_ = found.get("id") or head.path.stem
+            if session not in (None, id_):
+                raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")
+            facts = {
+                "format": self.name, "kind": self.kind, "path": str(head.path), "bad": bad.count,
+                "bytes": head.path.stat().st_size, "id": id_, "title": found.get("title") or found.get("summary", ""),
+                "cwd": found.get("cwd", ""), "version": found.get("version", ""),
+                "system_prompt": found.get("system_prompt"),
+                "window": int(found["window"]) if found.get("window") else None,
+            }  # fmt: skip
+            return indexed(arrangement, facts)
         finally:
             if collects:
                 gc.enable()
-        if session not in (None, opened.index.id):
-            raise NotFoundError(f"{head.path} has no session {session}", f"its session is {opened.index.id}")
-        return opened
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         first = [self.parse(value) for value in head.objects]
@@ -55,30 +77,6 @@ class JsonlFormat:
         about = excerpt(facts.get("title") or facts.get("summary") or prompt, HEAD)
         id_ = facts.get("id") or head.path.stem
         return (SessionRow(str(head.path), id_, self.kind, changed(head.path), about, head.size),)
-
-    def _read(self, path: Path) -> IndexedSession:
-        files, bad, bad_nested = [path, *self.companions(path)], BadLines(), BadLines()
-        scanned: list[list[Entry]] = []
-        for file in files:
-            entries = []
-            with open_file(file) as opened:
-                for number, value in json_lines(opened, bad_nested if scanned else bad):
-                    entries.append(entry := self.parse(value))
-                    entry.line = number
-            scanned.append(entries)
-        arrangement = self.arrange(scanned[0], dict(zip(files[1:], scanned[1:], strict=True)))
-        if bad_nested.count:
-            arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
-        if bad.last:
-            arrangement.notices.append("the last line is cut: its writer may still be at work")
-        found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
-        facts = {
-            "format": self.name, "kind": self.kind, "path": str(path), "bytes": path.stat().st_size, "bad": bad.count,
-            "id": found.get("id") or path.stem, "title": found.get("title") or found.get("summary", ""),
-            "cwd": found.get("cwd", ""), "version": found.get("version", ""), "system_prompt": found.get("system_prompt"),
-            "window": int(found["window"]) if found.get("window") else None,
-        }  # fmt: skip
-        return IndexedSession(arrangement, facts)
 
 
 def _facts(entries: Iterable[Entry]) -> dict[str, str]:

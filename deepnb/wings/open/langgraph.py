@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,11 +13,11 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.text import excerpt
 from deepnb.wings.open.chat import message, message_items
 from deepnb.wings.open.file import Head, chosen
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.items import HEAD, Agent, Arrangement, Compaction, Entry, Item, Prompt
 from deepnb.wings.open.json_values import array, content_text, count, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import OTHER_BRANCHES, SessionRow
+from deepnb.wings.open.values import OTHER_BRANCHES, SessionFile, SessionRow
 
 if TYPE_CHECKING:
     from deepnb.wings.open.checkpoints import Branch, Checkpoints
@@ -44,7 +43,7 @@ class LangGraphFormat:
     def rows(self, head: Head) -> tuple[SessionRow, ...]:
         return rows_of(head.path, changed(head.path))
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         return open_thread(head.path, session)
 
 
@@ -71,7 +70,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
     return tuple(rows)
 
 
-def open_thread(place: Path | str, session: str | None) -> IndexedSession:
+def open_thread(place: Path | str, session: str | None) -> SessionFile:
     """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
     with _database(place) as database:
         names = [thread for thread, *_ in database.threads()]
@@ -89,7 +88,15 @@ def open_thread(place: Path | str, session: str | None) -> IndexedSession:
         for entry, checkpoint in zip(prompts, root.inputs, strict=True):
             entry.at = time_of(checkpoint)
     agents = [Agent(space, entries=_entries(one, space)) for space, one in nested.items() if one.messages]
-    return IndexedSession(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*_pending(root), *notices]), facts)
+    # What an unfinished step left behind is not part of the thread yet.
+    channels = [channel for channel, _ in root.pending]
+    said = ["its last turn waits for an answer (an interrupt)"] if "__interrupt__" in channels else []
+    failed = (value for channel, value in root.pending if channel == "__error__")
+    said += (f"its last step failed: {excerpt(str(value), HEAD)}" for value in failed)
+    if n := channels.count("messages"):
+        what = f"write{'s' if n > 1 else ''} of messages of its last step {'are' if n > 1 else 'is'}"
+        said.append(f"{n} {what} not committed, and left out")
+    return indexed(Arrangement(main, agents, {OTHER_BRANCHES: root.left}, [*said, *notices]), facts)
 
 
 def _entries(found: Branch, space: str) -> list[Entry]:
@@ -122,18 +129,6 @@ def _compaction(event: Any) -> Entry:
     cause: Any = held.get("cause") if held.get("cause") in ("by hand", "overflow") else "trigger"
     items: list[Item] = [Compaction(said, len(said), sizes[0], sizes[1], cause)]
     return Entry(items, text(held.get("summarized_at")), facts={"cutoff": about.get("cutoff_index")})
-
-
-def _pending(root: Branch) -> Iterator[str]:
-    """Yield what an unfinished step left behind: it is not part of the thread yet."""
-    channels = [channel for channel, _ in root.pending]
-    if "__interrupt__" in channels:
-        yield "its last turn waits for an answer (an interrupt)"
-    for channel, value in root.pending:
-        if channel == "__error__":
-            yield f"its last step failed: {excerpt(str(value), HEAD)}"
-    if n := channels.count("messages"):
-        yield f"{n} write{'s' if n > 1 else ''} of messages of its last step {'are' if n > 1 else 'is'} not committed, and left out"
 
 
 def time_of(checkpoint: str) -> str:

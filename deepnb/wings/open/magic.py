@@ -8,11 +8,11 @@ from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES, without_password
 from deepnb.views.search_marks import found_view
-from deepnb.views.text import counted, tokens
+from deepnb.views.text import counted
 from deepnb.views.values import brief
-from deepnb.views.view import Stack, View, notice_view, table_view
+from deepnb.views.view import Stack, View, notice_view
 from deepnb.wings.open.opening import list_sessions
-from deepnb.wings.open.session import OpenedSession, open_session
+from deepnb.wings.open.session import OpenedSession, open_session, refusal
 from deepnb.wings.open.values import SessionRows
 from deepnb.wings.open.view import opened_view, sessions_view
 
@@ -68,17 +68,16 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
         case ["agent", "status"]:
             return opened_view(opened.index, opened.thread)
         case ["agent", "fork"]:
-            return _fork(opened, scene, args)
+            name = opened.fork(args["name"], args["at"])
+            live = scene.sessions.use_own()
+            thread, lines = live.workspace.thread, sum(bool(held.line) for held in live.memory.pending())
+            what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
+            shown = notice(f"{what}, what its model then had (%agent undo reverses this)")
+            taken = "of its memory can be taken: %memory pending, %memory accept ID or all"
+            return Stack(shown, notice_view(f"{counted(lines, 'line')} {taken}")) if lines else shown
         case ["agent", "transcript"]:
             table: object = opened.transcript()
             return table
-        case ["agent", "subagents"] if args["what"] is None:
-            spent = [
-                (name, f"{one.calls:,}", tokens(one.input, one.exact), tokens(one.output, one.exact))
-                for name, one in opened.subagents.spent().items()
-            ]
-            head = ("subagent", "calls", "in", "out")
-            return table_view(head, spent, "subagents", (1, 2, 3), "no subagents", scene.stamp)
         case ["memory", "diff"] if args["a"] is not None:
             return memory_diff(scene, args)
         case ["memory", "diff"]:
@@ -87,16 +86,4 @@ def _shown(name: str, scene: Scene, args: Args) -> Result:
             return Stack(*views) if views else notice_view("this session edited no memory file")
         case ["memory", "search"]:
             return found_view(opened.passages(args["query"]), args["query"], scene.stamp)
-    raise opened.refusal
-
-
-def _fork(opened: OpenedSession, scene: Scene, args: Args) -> Result:
-    name = opened.fork(args["name"], args["at"])
-    live = scene.sessions.use_own()
-    thread, offered = live.workspace.thread, [held for held in live.memory.pending() if held.line]
-    what = f"thread {name}, forked from {thread.parent}: {counted(len(thread.snapshot.messages), 'message')}"
-    shown = notice(f"{what}, what its model then had (%agent undo reverses this)")
-    if not offered:
-        return shown
-    lines = counted(len(offered), "line")
-    return Stack(shown, notice_view(f"{lines} of its memory can be taken: %memory pending, %memory accept ID or all"))
+    raise refusal(opened.thread)

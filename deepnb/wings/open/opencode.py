@@ -16,10 +16,10 @@ from deepnb.values.text import excerpt
 from deepnb.values.turn import Usage
 from deepnb.wings.open import items as it
 from deepnb.wings.open.file import Head, chosen, object_of, read_database
-from deepnb.wings.open.indexing import IndexedSession
+from deepnb.wings.open.indexing import indexed
 from deepnb.wings.open.json_values import array, count, dollars, iso, mapping, text
 from deepnb.wings.open.jsonl import changed
-from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionRow
+from deepnb.wings.open.values import HIDDEN, OTHER_BRANCHES, SessionFile, SessionRow
 
 TABLES = frozenset(("session", "message", "part"))
 _MOST_ROWS, _MOST_AGENTS = 1_000, 200
@@ -60,7 +60,7 @@ class OpenCodeFormat:
         with _database(head.path) as rows:
             return tuple(_row(head, info) for info in _sessions(rows) if info.get("parent_id") is None)
 
-    def open(self, head: Head, session: str | None) -> IndexedSession:
+    def open(self, head: Head, session: str | None) -> SessionFile:
         if head.is_sqlite:
             with _database(head.path) as rows:
                 stored, nested, notices = _read(rows, str(head.path), session)
@@ -83,7 +83,7 @@ class OpenCodeFormat:
         arranged = it.Arrangement(_entries(kept), agents, {OTHER_BRANCHES: left}, notices)
         facts = {"format": self.name, "kind": self.kind, "path": str(head.path), "id": id_, "bytes": head.size}
         facts |= {"title": info["title"], "cwd": info["directory"], "version": info["version"]}
-        return IndexedSession(arranged, {**facts, "bad": stored.bad})
+        return indexed(arranged, {**facts, "bad": stored.bad})
 
 
 def _row(head: Head, info: Object) -> SessionRow:
@@ -129,22 +129,17 @@ def _read(rows: Rows, path: str, session: str | None) -> tuple[Stored, dict[str,
         room -= sum(count(row["n"]) for query in queries for row in rows(query, key))
         if room < 0:
             raise LimitError(f"session {id_} has more than {_MOST_BYTES >> 20} MB", "choose another session")
-        found[key] = _stored(rows, info, key)
+        parts: dict[object, list[Object]] = {}
+        bad, messages = 0, list[tuple[Object, Sequence[Object]]]()
+        for row in rows("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", key):
+            parts.setdefault(row["message_id"], []).append({**(data := _object(row["data"])), "id": row["id"]})
+            bad += not data
+        for row in rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", key):
+            messages.append(({**(data := _object(row["data"])), "id": row["id"]}, parts.get(row["id"], ())))
+            bad += not data
+        found[key] = Stored(info, messages, bad)
         waiting += (one for one in known.values() if one.get("parent_id") == key)
     return found.pop(id_), found, notices
-
-
-def _stored(rows: Rows, info: Object, id_: str) -> Stored:
-    parts: dict[object, list[Object]] = {}
-    bad = 0
-    for row in rows("SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id", id_):
-        parts.setdefault(row["message_id"], []).append({**(data := _object(row["data"])), "id": row["id"]})
-        bad += not data
-    messages: list[tuple[Object, Sequence[Object]]] = []
-    for row in rows("SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", id_):
-        messages.append(({**(data := _object(row["data"])), "id": row["id"]}, parts.get(row["id"], ())))
-        bad += not data
-    return Stored(info, messages, bad)
 
 
 def _object(stored: object) -> Object:

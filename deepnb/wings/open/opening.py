@@ -27,18 +27,7 @@ from deepnb.wings.open.langgraph import LANGGRAPH, open_thread, rows_of
 from deepnb.wings.open.opencode import OPENCODE
 from deepnb.wings.open.pi import PI
 from deepnb.wings.open.transcript import TRANSCRIPT
-from deepnb.wings.open.values import FileContent, SessionIndex, SessionRow, SessionRows
-
-
-class SessionFile(Protocol):
-    """A session that was opened."""
-
-    @property
-    def index(self) -> SessionIndex:
-        """Its turns in figures."""
-
-    def content(self, turn: int) -> FileContent:
-        """One turn word for word; turns count from 1."""
+from deepnb.wings.open.values import SessionFile, SessionRow, SessionRows
 
 
 @runtime_checkable

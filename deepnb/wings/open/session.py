@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -22,8 +22,6 @@ from deepnb.running.threads import Threads
 from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
-from deepnb.session.subagents import SessionSubagents
-from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
 from deepnb.values.lazy import LazyMapping
@@ -31,10 +29,8 @@ from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
-from deepnb.wings.open.content import seconds_between
-from deepnb.wings.open.opening import SessionFile
 from deepnb.wings.open.opening import open_session as read_session
-from deepnb.wings.open.values import FileEdit, FileTurn, SessionIndex
+from deepnb.wings.open.values import FileEdit, SessionFile
 from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
@@ -73,21 +69,21 @@ def open_session(
 
 def turns_of(session: SessionFile, thread: str) -> list[Turn]:
     """Return the turns, under the name of a thread."""
-    contents = [session.content(figures.number) for figures in session.index.turns]
-    edits = [edit for content in contents for edit in content.edits]
+    told = session.index.turns
+    edits = [edit for one in told for edit in one.edits]
     files: Mapping[str, str] = LazyMapping(partial(memory_after, edits, 0))
     made, before = list[Turn](), Snapshot(thread, files, memory=files, messages=Messages())
-    for figures, content in zip(session.index.turns, contents, strict=True):
-        files = LazyMapping(partial(memory_after, edits, figures.number))
-        messages = before.messages.replace_from(len(before.messages), content.messages)
-        offload = content.compactions[-1] if content.compactions else before.offload
+    for one in told:
+        files = LazyMapping(partial(memory_after, edits, one.number))
+        messages = before.messages.replace_from(len(before.messages), one.messages)
+        offload = one.compactions[-1] if one.compactions else before.offload
         after = Snapshot(thread, files, memory=files, messages=messages, offload=offload)
-        own = [call for call in figures.calls if not call.path and call.purpose == "answer"]
+        own = [call for call in one.calls if not call.path and call.purpose == "answer"]
         made.append(
             Turn(
-                figures.number, thread, content.prompt, content.text, content.events, before, after, figures.usage,
-                own[-1].budget if own else None, figures.models[-1] if figures.models else "",
-                seconds_between(figures.started, figures.ended), figures.started, interrupted=content.interrupted,
+                one.number, thread, one.prompt, one.text, one.events, before, after, one.usage,
+                own[-1].budget if own else None, one.models[-1] if one.models else "",
+                one.seconds, one.started, interrupted=one.interrupted,
             )
         )  # fmt: skip
         before = after
@@ -186,6 +182,10 @@ class OpenedSession(Session):
 
     def __init__(self, file: SessionFile, name: str, into: Session) -> None:
         self.file = file
+        self.index = file.index
+        """What is known of it."""
+        self.figures = file.index.turns
+        """Its turns, as its file tells them."""
         self.into = into
         """The session that its forks are threads of."""
         self._begin(OpenedWorkspace(file, name, into.workspace.current))
@@ -194,24 +194,9 @@ class OpenedSession(Session):
         return short_repr(self, f"{self.source}, thread {self.thread}, {len(self.figures)} turns")
 
     @property
-    def index(self) -> SessionIndex:
-        """What is known of it in figures."""
-        return self.file.index
-
-    @property
-    def figures(self) -> tuple[FileTurn, ...]:
-        """Its turns in figures."""
-        return self.index.turns
-
-    @property
     def source(self) -> str:
         """What made it, and its file."""
         return f"{self.index.kind} · {self.index.path}"
-
-    @property
-    def refusal(self) -> DeepnbError:
-        """That nothing can be changed here, and what goes on from it."""
-        return refusal(self.thread)
 
     @property
     def model(self) -> str:
@@ -222,10 +207,6 @@ class OpenedSession(Session):
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
         return OpenedMemory(self._workspace, self)
-
-    @cached_property
-    def subagents(self) -> SessionSubagents:
-        return OpenedSubagents(self._workspace)
 
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
@@ -238,9 +219,37 @@ class OpenedSession(Session):
         The model gets what the model of then had: after a compaction its summary and what came later. Calls of tools
         that the session does not have stay, and are marked. Memory is offered: `into.memory.pending()`.
         """
+        from deepnb.engine import keys
+        from deepnb.wings.open.live_messages import live_messages
+
+        opened, index, work = self._workspace, self.index, self.into.workspace
         number = len(self.figures) if at is None else at
-        self._workspace.thread.turn(number)
-        return carry(self._workspace, self.index, self.into.workspace, name, number)
+        opened.thread.turn(number)
+        work.current.idle()
+        if work.options.graph is not None:
+            what = "a graph of your own can't go on from an opened session"
+            raise RefusedError(what, "%agent use MODEL, then fork again")
+        turns = opened.turns[:number]
+        first = max((turn.number for turn in turns if turn.compacted), default=1)
+        messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
+        # What the model had after these turns: the last summary, and what came since.
+        messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
+        origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
+        tools = {tool for tool, _ in work.built.tools}
+        made = work.threads.new(name, origin=f"{self.thread}@{number}")
+        try:
+            work.state.ensure_checkpoint(made)
+            work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
+            bare = Snapshot(made.name)
+            made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
+            made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
+            work.transcripts.outside(made.name, made.snapshot.messages, ())
+        except BaseException:
+            work.threads.undo()
+            raise
+        _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
+        work.current.tell()
+        return made.name
 
     def budget(self) -> Budget | None:
         """What the last request held, as far as the file tells it."""
@@ -249,7 +258,19 @@ class OpenedSession(Session):
 
     def history(self) -> HistorySections:
         """What its compactions removed, word for word, credentials masked."""
-        return HistorySections(_sections(self))
+        sections, gone = list[HistorySection](), list[Message]()
+        last = max((turn.number for turn in self.figures if turn.compactions), default=0)
+        for turn in self.figures[:last]:
+            offloads = list(turn.compactions)
+            for message in turn.messages:
+                if message.source == SUMMARY and offloads:
+                    sections.append(_section(self, gone, offloads.pop(0)))
+                    gone = []
+                gone.append(message)
+            for offload in offloads:  # they have no summary that can be read
+                sections.append(_section(self, gone, offload))
+                gone = []
+        return HistorySections(sections)
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
         """One row for each thing that happened, oldest first."""
@@ -306,34 +327,6 @@ class OpenedMemory(SessionMemory):
         return {path: redact(text) for path, text in files.items()}
 
 
-class OpenedSubagents(SessionSubagents):
-    """The agents that an opened session called; how often each was used is not known."""
-
-    _workspace: OpenedWorkspace
-
-    def spent(self) -> dict[str, Spent]:
-        from deepnb.session.tables import spent_by
-
-        return spent_by((call for turn in self._workspace.figures for call in turn.calls if call.path), {})
-
-
-def _sections(session: OpenedSession) -> Iterator[HistorySection]:
-    """Yield for each compaction the messages that came since the one before it."""
-    gone: list[Message] = []
-    last = max((turn.number for turn in session.figures if turn.compactions), default=0)
-    for turn in session.figures[:last]:
-        content = session.file.content(turn.number)
-        offloads = list(content.compactions)
-        for message in content.messages:
-            if message.source == SUMMARY and offloads:
-                yield _section(session, gone, offloads.pop(0))
-                gone = []
-            gone.append(message)
-        for offload in offloads:  # they have no summary that can be read
-            yield _section(session, gone, offload)
-            gone = []
-
-
 def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> HistorySection:
     items = []
     for n, m in enumerate(gone, 1):
@@ -343,44 +336,6 @@ def _section(session: OpenedSession, gone: list[Message], offload: Offload) -> H
     offload = replace(offload, messages=len(items))
     whole = "\n\n".join(item.text for item in items)
     return HistorySection(offload.at, session.index.path, whole, len(items), tuple(items), offload)
-
-
-# -- a turn of it as the beginning of a live thread
-
-
-def carry(opened: OpenedWorkspace, index: SessionIndex, work: Workspace, name: str | None, number: int) -> str:
-    """Start a thread in a workspace as an opened session stood after a turn; gives its name.
-
-    Approvals, policies and files do not come along. Memory waits for the user, line by line.
-    """
-    from deepnb.engine import keys
-    from deepnb.wings.open.live_messages import live_messages
-
-    work.current.idle()
-    if work.options.graph is not None:
-        what = "a graph of your own can't go on from an opened session"
-        raise RefusedError(what, "%agent use MODEL, then fork again")
-    source, turns = opened.current.thread.name, opened.turns[:number]
-    first = max((turn.number for turn in turns if turn.compacted), default=1)
-    messages = turns[-1].after.messages[len(turns[first - 1].before.messages) :]
-    # What the model had after these turns: the last summary, and what came since.
-    messages = messages[max((n for n, message in enumerate(messages) if message.source == SUMMARY), default=0) :]
-    origin = f"{index.kind}, session {index.id}, turns {first} to {number}"
-    tools = {tool for tool, _ in work.built.tools}
-    made = work.threads.new(name, origin=f"{source}@{number}")
-    try:
-        work.state.ensure_checkpoint(made)
-        work.state.write_values(made, {keys.MESSAGES: live_messages(messages, tools, index.kind, origin)})
-        bare = Snapshot(made.name)
-        made.turns = [replace(turn, thread=made.name, before=bare, after=bare) for turn in turns]
-        made.turns[-1] = replace(made.turns[-1], after=made.snapshot)
-        work.transcripts.outside(made.name, made.snapshot.messages, ())
-    except BaseException:
-        work.threads.undo()
-        raise
-    _offer(work, turns[-1].after.memory, f"from {index.kind}, session {index.id}")
-    work.current.tell()
-    return made.name
 
 
 def _offer(work: Workspace, files: Mapping[str, str], origin: str) -> None:

@@ -1,12 +1,15 @@
-"""A session made elsewhere, as its file tells it: an index of its turns, and one turn's content."""
+"""A session made elsewhere, as its file tells it, and lists of such sessions."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from deepnb.values.errors import NotFoundError
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
-from deepnb.values.text import Listing, excerpt, short_repr
-from deepnb.values.turn import Call, Compacted, Event, ModelEnded, Usage
+from deepnb.values.text import Listing, excerpt, moment, short_repr
+from deepnb.values.turn import Call, Compacted, Event, ModelEnded, ToolStarted, Usage
 
 HIDDEN = "(hidden by the provider)"
 """Stands for thinking that the file holds only in encrypted form."""
@@ -31,40 +34,55 @@ class FileEdit:
     """What was replaced by what, where it did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileCompaction:
-    """A compaction, and where it was."""
-
-    offload: Offload
-    """`before` and `after` are 0 where the file does not say."""
-    calls: int
-    """Calls of the main agent in the same turn that came before it."""
-
-
 @dataclass(frozen=True)
 class FileTurn:
-    """One prompt and all that came of it, in figures."""
+    """One prompt and all that came of it."""
 
     number: int
     """Counted from 1."""
     prompt: str
-    """Its first words; `FileContent.prompt` is the whole."""
+    text: str = ""
+    """The answer."""
     started: str = ""
     """ISO timestamp, or empty."""
     ended: str = ""
-    models: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
-    """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
-    tools: Mapping[str, int] = field(default_factory=dict)
-    """Name -> calls by the main agent."""
-    nested_tools: Mapping[str, int] = field(default_factory=dict)
-    """Name -> calls by the agents it called."""
-    compactions: tuple[FileCompaction, ...] = ()
+    events: tuple[Event, ...] = ()
+    messages: tuple[Message, ...] = ()
+    """Of the main agent, the prompt first."""
     edits: tuple[FileEdit, ...] = ()
     """Of memory files."""
+    interrupted: str | None = None
 
     def __repr__(self) -> str:
         return short_repr(self, f"{self.number}: {excerpt(self.prompt)!r} calls={len(self.calls)}")
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
+        return tuple(event.call for event in self.events if isinstance(event, ModelEnded))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(call.model for call in self.calls if call.model and not call.path))
+
+    @property
+    def tools(self) -> Mapping[str, int]:
+        """Name -> calls by the main agent."""
+        return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and not e.path)
+
+    @property
+    def nested_tools(self) -> Mapping[str, int]:
+        """Name -> calls by the agents it called."""
+        return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and e.path)
+
+    @property
+    def compactions(self) -> tuple[Offload, ...]:
+        """`before` and `after` of one are 0 where the file does not say."""
+        return tuple(event.offload for event in self.events if isinstance(event, Compacted) and not event.path)
+
+    @property
+    def seconds(self) -> float:
+        return seconds_between(self.started, self.ended)
 
     @property
     def usage(self) -> Usage:
@@ -74,40 +92,18 @@ class FileTurn:
     @property
     def context(self) -> int | None:
         """What its last call of the main agent was given; None where unknown: no call, or a compaction came after it."""
-        own = [call for call in self.calls if not call.path]
-        last = self.compactions[-1] if self.compactions else None
-        since = own[last.calls :] if last else own
-        given = (call.usage.input for call in reversed(since) if call.purpose == "answer" and call.usage)
-        return next(filter(None, given), None) or (last.offload.after or None if last else None)
-
-
-@dataclass(frozen=True)
-class FileContent:
-    """One turn word for word."""
-
-    number: int
-    prompt: str
-    text: str
-    events: tuple[Event, ...]
-    messages: tuple[Message, ...]
-    """Of the main agent, the prompt first."""
-    edits: tuple[FileEdit, ...] = ()
-    """Of memory files, with their texts."""
-    seconds: float = 0.0
-    interrupted: str | None = None
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        return tuple(e.call for e in self.events if isinstance(e, ModelEnded))
-
-    @property
-    def compactions(self) -> tuple[Offload, ...]:
-        return tuple(e.offload for e in self.events if isinstance(e, Compacted) and not e.path)
+        given: int | None = None
+        for event in (one for one in self.events if not one.path):
+            if isinstance(event, Compacted):
+                given = event.offload.after or None
+            elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and event.call.usage:
+                given = event.call.usage.input or given
+        return given
 
 
 @dataclass(frozen=True)
 class SessionIndex:
-    """All that is known of a session before its content is looked at."""
+    """A session whole."""
 
     format: str
     """Name of the format: `claude-code`."""
@@ -154,6 +150,21 @@ class SessionIndex:
 
 
 @dataclass(frozen=True)
+class SessionFile:
+    """A session that was opened."""
+
+    index: SessionIndex
+
+    def content(self, turn: int) -> FileTurn:
+        """Return one turn; turns count from 1."""
+        there = len(self.index.turns)
+        if not 1 <= turn <= there:
+            what = f"has turns 1 to {there}" if there else "has no turns"
+            raise NotFoundError(f"no turn {turn}: session {self.index.id} {what}", "%agent turns lists them")
+        return self.index.turns[turn - 1]
+
+
+@dataclass(frozen=True)
 class SessionRow:
     """A session in a list of sessions, as the beginning of its file tells it."""
 
@@ -178,3 +189,8 @@ class SessionRows(Listing[SessionRow]):
     """Sessions below a directory, the newest first."""
 
     __slots__ = ()
+
+
+def seconds_between(start: str, end: str) -> float:
+    """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
+    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0

@@ -4,11 +4,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from deepnb.values.turn import Compacted, ModelEnded
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
 from deepnb.views.view import Picture, table_html, table_text
-from deepnb.wings.open.content import seconds_between
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 
 _BARS, _SIGNS = 90, 60
@@ -25,7 +25,7 @@ HEAD = ("turn", "prompt", "tools", "context", "in / out", "time", "")
 
 
 def opened_view(index: SessionIndex, name: str) -> Picture:
-    """Return the first picture of a session that was opened as the thread `name`, before any of its content is read."""
+    """Return the first picture of a session that was opened as the thread `name`."""
     rows = [(what, text) for what, text in _rows(index) if text]
     lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
     figures, marks = context_series(index.turns)
@@ -37,7 +37,18 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
         plot = plot_html(*sampled(figures, marks, _BARS))
         body += [h.label("context over time, in tokens"), plot, h.muted(ends)]
     if newest := index.turns[-_NEWEST:]:
-        table = _turn_rows(newest)
+        table = [
+            (
+                f"{turn.number}",
+                short(turn.prompt, _WORDS) or "(no words)",
+                short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
+                "" if turn.context is None else f"{turn.context:,}",
+                f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
+                seconds(turn.seconds),
+                ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
+            )
+            for turn in newest
+        ]
         lines += ["", table_text(HEAD, table, right=(0, 3, 4, 5))]
         if len(newest) < len(index.turns):
             body.append(h.label(f"newest {len(newest)} of {counted(len(index.turns), 'turn')}"))
@@ -89,31 +100,13 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
     """Return (tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
-    figures: list[int] = []
-    marks: list[int] = []
-    for turn in turns:
-        own = [call for call in turn.calls if not call.path]
-        for n in range(len(own) + 1):
-            if any(one.calls == n for one in turn.compactions):
-                marks.append(len(figures))
-            if n < len(own) and own[n].purpose == "answer" and (given := own[n].spent.input):
-                figures.append(given)
+    figures, marks = list[int](), list[int]()
+    for event in (one for turn in turns for one in turn.events if not one.path):
+        if isinstance(event, Compacted):
+            marks.append(len(figures))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (given := event.call.spent.input):
+            figures.append(given)
     return figures, sorted({mark for mark in marks if mark < len(figures)})
-
-
-def _turn_rows(turns: Sequence[FileTurn]) -> list[tuple[str, ...]]:
-    return [
-        (
-            f"{turn.number}",
-            short(turn.prompt, _WORDS) or "(no words)",
-            short(_some([f"{name} {n}" if n > 1 else name for name, n in turn.tools.items()]), 40),
-            "" if turn.context is None else f"{turn.context:,}",
-            f"{turn.usage.input:,} / {turn.usage.output:,}" if turn.usage.input or turn.usage.output else "",
-            seconds(seconds_between(turn.started, turn.ended)),
-            ", ".join(["compacted"] * bool(turn.compactions) + ["memory"] * bool(turn.edits)),
-        )
-        for turn in turns
-    ]
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:

@@ -9,58 +9,33 @@ from deepnb.models.resolve import is_tape, resolve
 from deepnb.values.agent import Subagent
 from deepnb.values.approvals import policy_of
 from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, literal
-from deepnb.wings.package.module import LIST, NAME, distribution, place, requirement
+from deepnb.wings.package.module import LIST, NAME, distribution, requirement
 from deepnb.wings.package.values import Code, LeftOut
 from deepnb.wiring.options import SERVED, Options
-
-_NOT_SAID = ("profile", "client", "async_client", "root_client", "root_async_client")
-"""Fields that a model fills in by itself."""
-
-# -- a chat model as the code that makes it again, less its key, which is read from the environment
 
 
 @dataclass(frozen=True)
 class ModelCode:
-    """An expression, and what it takes."""
+    """A chat model as an expression, and what it takes; its key is read from the environment."""
 
     code: str
-    imports: tuple[str, ...] = ()
-    requirements: tuple[str, ...] = ()
+    requirement: str = ""
     key: str = ""
     """The variable of the environment that holds its key."""
 
 
 def model_code(model: Any, base_url: str | None, namespace: Mapping[str, Any]) -> ModelCode:
-    """Return the code of the model that is meant in a session; raise CantWriteError where it can't be written."""
+    """Return the code of the model that is meant in a session; raise CantWriteError if it was not given by its name."""
     if model == OFFLINE:
         return ModelCode(repr(OFFLINE))
     made: Any = resolve(model, base_url=base_url, namespace=namespace).model
     if is_tape(made):
         raise CantWriteError("plays a tape")
+    if not isinstance(model, str) or namespace.get(model) is made:
+        raise CantWriteError(f"is a {type(made).__name__} of this kernel: use one by its name, as openai:gpt-5.2")
     package = distribution(type(made).__module__)
-    needs = (requirement(package),) if package and package != "deepnb" else ()
-    key = next((one.key or "" for one in PROVIDERS.values() if one.package == package), "")
-    if isinstance(model, str) and namespace.get(model) is not made:
-        return ModelCode(repr(model), (), needs, key)
-    if (found := place(type(made))) is None:
-        raise CantWriteError(f"is a {type(made).__name__}, a class of the notebook")
-    fields = []
-    for name in sorted(made.model_fields_set):
-        info, value = type(made).model_fields.get(name), getattr(made, name, None)
-        if info is None or info.exclude or name in _NOT_SAID or value is None or hasattr(value, "get_secret_value"):
-            continue
-        calls = info.default_factory is not None and not info.default_factory_takes_validated_data
-        if value == info.get_default(call_default_factory=calls):
-            continue
-        if (text := literal(value)) is None:
-            raise CantWriteError(f"has {name}, a {type(value).__name__} that is only in this kernel")
-        if holds := in_value(name, value):
-            raise CantWriteError(f"has {name}, which holds {holds}")
-        fields.append(f"{name}={text}")
-    return ModelCode(f"{found[1]}({', '.join(fields)})", (f"from {found[0]} import {found[1]}",), needs, key)
-
-
-# -- `agent.py` of an application
+    needs = requirement(package) if package and package != "deepnb" else ""
+    return ModelCode(repr(model), needs, next((p.key or "" for p in PROVIDERS.values() if p.package == package), ""))
 
 
 _HEAD = '"""The agent of a notebook as a graph, which langgraph.json names; the options are those of deepnb.Session."""'
@@ -98,13 +73,13 @@ def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
     asked = "what is allowed here is asked about there: approve= in agent.py allows it"
     rules = policy_of(options.approve).rules
     gone += [LeftOut(f"allow {one}", asked) for one, rule in rules.items() if rule == "allow"]
-    needs = frozenset(line for one in models for line in one.requirements)
+    needs = frozenset(one.requirement for one in models if one.requirement)
     keys = tuple(dict.fromkeys(one.key for one in models if one.key))
-    imports = {"from deepnb.middleware import application", *(line for one in models for line in one.imports)}
+    imports = ["from deepnb.middleware import application"]
     if module.names:
         used = (name for name in module.names.values() if name in given.get("subagents", ""))
-        imports.add(f"from {NAME} import {', '.join(dict.fromkeys((LIST, *used)))}")
-    lines = [_HEAD, "", "from pathlib import Path", "", *sorted(imports), "", "graph = application("]
+        imports.append(f"from {NAME} import {', '.join(dict.fromkeys((LIST, *used)))}")
+    lines = [_HEAD, "", "from pathlib import Path", "", *imports, "", "graph = application("]
     lines += ["    Path(__file__).parent,", *(f"    {name}={text}," for name, text in given.items()), ")", ""]
     return Code("\n".join(lines), needs, (*gone, *left_out), keys=keys)
 

@@ -2,8 +2,6 @@
 
 import ast
 import math
-import types
-import typing
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -36,18 +34,6 @@ def texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set):
         for one in value:
             yield from texts(one)
-
-
-def annotation(value: object) -> str | None:
-    """Return the text of a type built of those of `typing` and of builtins, which takes `import typing`."""
-    if not isinstance(value, types.GenericAlias | types.UnionType) and type(value).__module__ != "typing":
-        return None
-    text = repr(value)
-    try:
-        same = bool(eval(text, {"typing": typing}) == value)
-    except Exception:  # it names a class of the notebook
-        return None
-    return text if same else None
 
 
 def is_plain(value: Any) -> bool:

@@ -14,8 +14,8 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from types import ModuleType
 from typing import Any
 
-from deepnb.wings.package.literals import CantWriteError, annotation, in_texts, in_value, is_plain, literal
-from deepnb.wings.package.source import Source, class_source, function_source
+from deepnb.wings.package.literals import CantWriteError, in_texts, in_value, is_plain, literal
+from deepnb.wings.package.source import Source, function_source
 from deepnb.wings.package.values import Code, LeftOut
 
 NAME = "notebook_tools"
@@ -80,14 +80,16 @@ def _add_tool(draft: _Draft, tool: Any) -> str:
 
 
 def _add_definition(draft: _Draft, value: Any) -> str:
-    """Add a function or class, as an import or as its source; return its name."""
+    """Add a function, as an import or as its source, or a class as an import; return its name."""
     if (found := place(value)) is not None:
         module, name = found
         _mean(draft, name, value)
         _require(draft, module)
         draft.imports.add(f"from {module} import {name}")
         return name
-    return _add_source(draft, class_source(value) if isinstance(value, type) else function_source(value), value)
+    if isinstance(value, type):
+        raise CantWriteError("is a class of the notebook: import it from an installed package")
+    return _add_source(draft, function_source(value), value)
 
 
 def _add_source(draft: _Draft, source: Source, value: Any) -> str:
@@ -146,13 +148,10 @@ def _called(name: str, add: Callable[[], str]) -> str:
 
 
 def _add_value(draft: _Draft, name: str, value: Any) -> None:
-    if (text := literal(value)) is not None:
-        _check(in_value(name, value), name)
-    elif (text := annotation(value)) is not None:
-        draft.imports.add("import typing")
-    else:
+    if (text := literal(value)) is None:
         why = "is too long for code: read it from a file" if is_plain(value) else "is only in this kernel"
         raise CantWriteError(f"uses {name} ({type(value).__name__}), which {why}")
+    _check(in_value(name, value), name)
     if _mean(draft, name, value, same=draft.blocks.get(name) == f"{name} = {text}"):
         draft.blocks[name] = f"{name} = {text}"
 

@@ -95,13 +95,17 @@ def _files(
     there = sorted({*named, *(f["path"] for f in found if not f.get("is_dir"))})
     wanted = _named(there, include)
     usual = [path for path in there if path in wanted or _goes_by_default(workspace, path)]
-    heard = _heard(workspace)
+    threads = [workspace.threads[name] for name in workspace.threads.names]
+    messages = [one for thread in threads for one in thread.snapshot.messages]
+    # What was read of the agent's files is neither of others nor of the user.
+    others = [one.text for one in messages if one.role == "user" or (one.role == "tool" and one.name not in READS)]
+    heard = others, [one.own for one in messages]
     # The lines that passed the gate when they were written, or that the user accepted.
     mine = (entry for entry in backend.journal() if entry.origin != "external")
     passed = frozenset(line[1:] for entry in mine for line in entry.diff.splitlines() if line.startswith("+"))
     memory, _ = guarded_paths(workspace.options.memory, ())
-    others = (path for path in there if path not in usual)  # those of one directory as one
-    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in others)
+    rest = (path for path in there if path not in usual)  # those of one directory as one
+    folders = dict.fromkeys(path if path.count("/") == 1 else f"{path[: path.index('/', 1)]}/" for path in rest)
     left_out = [LeftOut(name, _BY_NAME) for name in folders if name not in ("/.deepnb/", PREFIX)]
     files: list[PackageFile] = []
     for response in backend.download_files(usual):
@@ -166,14 +170,6 @@ def _through_the_gate(
         raise CantWriteError(f"has a line that reads like an instruction, out of a text that is not yours: {shown!r}")
     clean = redact(text)
     return clean.encode(), "" if clean == text else f"masked: {reasons(credentials(text))}"
-
-
-def _heard(workspace: Workspace) -> tuple[list[str], list[str]]:
-    """Return (texts of others, what the user says) in all threads; what was read of the agent's files is neither."""
-    threads = [workspace.threads[name] for name in workspace.threads.names]
-    messages = [one for thread in threads for one in thread.snapshot.messages]
-    others = [one.text for one in messages if one.role == "user" or (one.role == "tool" and one.name not in READS)]
-    return others, [one.own for one in messages]
 
 
 # -- the disk

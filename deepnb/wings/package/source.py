@@ -1,12 +1,10 @@
-"""The source of a function or class that a notebook defines, and the names it takes from outside of itself."""
+"""The source of a function that a notebook defines, and the names it takes from outside of itself."""
 
 import __future__
 
 import ast
 import inspect
-import linecache
 import symtable
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from typing import Any
 
 from deepnb.wings.package.literals import CantWriteError, texts
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -56,39 +54,28 @@ def function_source(function: Any) -> Source:
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # not assigned yet
             closure[name] = cell.cell_contents
-    future = bool(code.co_flags & __future__.annotations.compiler_flag)
-    return _source(text, code.co_name, {**function.__globals__, **closure}, future)
-
-
-def class_source(kind: type) -> Source:
-    """Return the source of a class, which a notebook's cell or a file defines."""
-    text = _class_text(kind)
-    if text is None:
-        raise CantWriteError("is a class whose source can't be found")
-    methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
-    around = next((one.__globals__ for one in methods if "__name__" in one.__globals__), None)
-    return _source(dedent(text), kind.__name__, around or vars(sys.modules[kind.__module__]), False)
-
-
-def _source(text: str, name: str, values: Mapping[str, Any], future: bool) -> Source:
     try:
         tree = ast.parse(text)
         table = symtable.symtable(text, "<notebook>", "exec")
     except (SyntaxError, ValueError):
         raise CantWriteError("changes variables of the function around it, or is part of a longer line") from None
     if len(tree.body) != 1 or not isinstance(node := tree.body[0], _Definition):
-        raise CantWriteError("is not defined by a def or class of its own")
-    names = {*_referenced(table), *_quoted(node)} - {node.name, "__name__", "__class__"}
+        raise CantWriteError("is not defined by a def of its own")
     attributes = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
-    chains = tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)}))
-    decorators = tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list)
     constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-    said = tuple(one for value in constants for one in texts(value))
     modules = [alias.name for one in ast.walk(node) if isinstance(one, ast.Import) for alias in one.names]
     parts = (one for one in ast.walk(node) if isinstance(one, ast.ImportFrom))
-    imports = (*modules, *("." * one.level + (one.module or "") for one in parts))
-    text = text.strip("\n")
-    return Source(node.name, text, tuple(sorted(names)), chains, imports, said, decorators, values, future)
+    return Source(
+        name=node.name,
+        text=text.strip("\n"),
+        names=tuple(sorted({*_referenced(table), *_quoted(node)} - {node.name, "__name__"})),
+        chains=tuple(sorted({ast.unparse(one) for one in attributes if _is_chain(one)})),
+        imports=(*modules, *("." * one.level + (one.module or "") for one in parts)),
+        texts=tuple(one for value in constants for one in texts(value)),
+        decorators=tuple(ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list),
+        values={**function.__globals__, **closure},
+        future=bool(code.co_flags & __future__.annotations.compiler_flag),
+    )
 
 
 def _referenced(table: symtable.SymbolTable, *, top: bool = True) -> Iterator[str]:
@@ -112,24 +99,3 @@ def _quoted(node: _Definition) -> Iterator[str]:
 
 def _is_chain(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_chain(node.value))
-
-
-def _class_text(kind: type) -> str | None:
-    """Return the text of a class statement; in a notebook `inspect` finds none, since `__main__` has no file."""
-    with suppress(OSError, TypeError):  # of a class in a cell; its text is looked for below
-        return inspect.getsource(kind)
-    methods = (inspect.unwrap(one) for one in vars(kind).values() if inspect.isfunction(one))
-    files = [one.__code__.co_filename for one in methods if one.__code__.co_filename in linecache.cache]
-    cells = [name for name in linecache.cache if "ipython-input" in name or "ipykernel" in name]
-    for file in (*files, *reversed(cells)):  # of a class that was defined twice, the later cell
-        lines = linecache.getlines(file)
-        try:
-            tree = ast.parse("".join(lines))
-        except SyntaxError:
-            continue
-        found = [one for one in ast.walk(tree) if isinstance(one, ast.ClassDef) and one.name == kind.__name__]
-        if found:
-            node = found[-1]
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            return "".join(lines[first - 1 : node.end_lineno])
-    return None

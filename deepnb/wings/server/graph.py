@@ -193,7 +193,15 @@ class ServerGraph(Questions):
             parts = self._begun(name, given, config, run)
         try:
             yield from self._updates(run.read(parts, listener, self._server.errors), feed, listener, known)
-            self._await_end(name, run, listener)
+            # A stream that ends says not whether its run has; an error where that goes on without us.
+            until, runs = monotonic() + _ENDING, self._server.client.runs
+            try:
+                while run.id and self._server.ask(runs.get, self._threads.there(name), run.id)["status"] in GOING:
+                    if monotonic() > until:
+                        raise lost(self._server.address)
+                    listener.wait(_LOOK_UP)
+            except (GoneError, RunError):  # it has ended, or begun anew without this run
+                raise lost(self._server.address) from None
         except (Cancelled, GeneratorExit):
             run.cancel()
             raise
@@ -242,17 +250,6 @@ class ServerGraph(Questions):
                     kind, said = (str(data.get(key) or "") for key in ("error", "message"))
                     words = " ".join(redact(f"{kind}: {said}" if said else kind or "no reason given").split())
                     raise RunError(f"the run failed on the server: {words}", "its log says more; run the cell again")
-
-    def _await_end(self, name: str, run: _Run, listener: Listener) -> None:
-        """A stream that ends says not whether its run has; an error where that goes on without us."""
-        until, client = monotonic() + _ENDING, self._server.client
-        try:
-            while run.id and self._server.ask(client.runs.get, self._threads.there(name), run.id)["status"] in GOING:
-                if monotonic() > until:
-                    raise lost(self._server.address)
-                listener.wait(_LOOK_UP)
-        except (GoneError, RunError):  # it has ended, or begun anew without this run
-            raise lost(self._server.address) from None
 
     def is_running(self, config: Config) -> bool:
         return self._threads.run_under_way(config["configurable"]["thread_id"]) is not None

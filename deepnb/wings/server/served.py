@@ -114,10 +114,13 @@ def served(options: Options, host: Host) -> Built:
 
 
 def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tuple[Attachment, Any]:
-    from deepagents.backends import StateBackend
+    from deepagents.backends import StateBackend, StoreBackend
 
+    from deepnb.backends.memory_store import files_of
     from deepnb.engine.attached_graph import GraphParts
+    from deepnb.engine.files import ExactStore
     from deepnb.wings.server.graph import ServerGraph
+    from deepnb.wings.server.server import ServerStore
     from deepnb.wings.server.threads import Decoder, ServerThreads
 
     nodes: Any = found.ask(found.client.assistants.get_graph, one.id)
@@ -132,26 +135,18 @@ def _attachment(found: Server, one: Assistant, messages: str, memory: Any) -> tu
     graph = ServerGraph(threads, one.id, nodes, channels or (messages,))
     sources = (memory,) if isinstance(memory, str) else tuple(memory)
     shown = f"{one.name} at {found.address.host}"
-    stored = _stored(found, one) if keys.TOLD in channels else None
+    stored = None
+    if keys.TOLD in channels:  # the memory of an agent that deepnb packaged, if it has that of one user alone
+        store = ServerStore(found)
+        spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
+        space = next(iter(spaces), files_of(one.id, "everyone"))
+        if len(spaces) < 2:
+            stored = StoreBackend(store=ExactStore(store), namespace=lambda _: space)
     features = _features(shown, names, channels, sources, stored)
     files = StateBackend() if "files" in channels else None
     parts = GraphParts((), (), (), False)
     made = Attachment(found, shown, messages, parts, features, files, stored is None, served, graph, stored, nodes)
     return made, threads
-
-
-def _stored(found: Server, one: Assistant) -> Any:
-    """Return the memory of an agent that deepnb packaged; None if it has that of several users, and none is known as ours."""
-    from deepagents.backends import StoreBackend
-
-    from deepnb.backends.memory_store import files_of
-    from deepnb.engine.files import ExactStore
-    from deepnb.wings.server.server import ServerStore
-
-    store = ServerStore(found)
-    spaces = [space for space in store.list_namespaces(prefix=files_of(one.id)) if space[-1] == "files"]
-    space = next(iter(spaces), files_of(one.id, "everyone"))
-    return StoreBackend(store=ExactStore(store), namespace=lambda _: space) if len(spaces) < 2 else None
 
 
 def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Features:
@@ -166,6 +161,16 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
     add_approvals = 'add LangChain\'s HumanInTheLoopMiddleware(interrupt_on={"TOOL": True})'
     asks = stored is not None or any(re.search("HumanInTheLoop|Approval", node) for node in nodes)
     none_asks = "by the names of its nodes, none asks before a call of a tool"
+    held = Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
+    if stored is None and keys.TOLD in channels:
+        do = "session.snapshot.memory is what its prompt holds"
+        held = Feature("memory", "the server's store has that of several users", do, has=False)
+    elif stored is None and any(re.search("Memory", name) for name in nodes) and "files" in channels:
+        what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
+        held = Feature("memory", what)
+    elif stored is None:
+        do = "add deepnb.middleware.MemoryMiddleware()"
+        held = Feature("memory", "no memory files are in its prompt", do, has=False)
     fork, keeps = "%agent fork NAME, then the prompt", "the server keeps its threads"
     found = (
         Feature("window", "the server does not say it", "Session(graph=URL, max_input_tokens=N)", has=False),
@@ -173,7 +178,7 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         feature(
             "files", "files" in channels, "those in the state of each thread", "its state has none", f"add {add_files}"
         ),
-        _memory(nodes, channels, memory, stored),
+        held,
         feature("skills", stored is not None, "in the server's store", *unseen),
         Feature("subagents", *unseen, has=False),
         feature("history", keys.OFFLOAD in channels, "it offloads what it summarizes", *no_history),
@@ -183,18 +188,6 @@ def _features(name: str, nodes: set[str], channels: Sequence[str], memory: tuple
         Feature("persistence by deepnb", keeps, "%agent threads lists them", has=False),
     )
     return Features(name, found)
-
-
-def _memory(nodes: set[str], channels: Sequence[str], memory: tuple[str, ...], stored: Any) -> Feature:
-    if stored is not None:
-        return Feature("memory", f"{', '.join(memory)}, long-term memory and notes in the server's store")
-    if keys.TOLD in channels:
-        do = "session.snapshot.memory is what its prompt holds"
-        return Feature("memory", "the server's store has that of several users", do, has=False)
-    if any(re.search("Memory", name) for name in nodes) and "files" in channels:
-        what = f"{', '.join(memory)} in the state, unless Session(graph=URL, memory=[...]) says otherwise"
-        return Feature("memory", what)
-    return Feature("memory", "no memory files are in its prompt", "add deepnb.middleware.MemoryMiddleware()", has=False)
 
 
 # -- the header that a server asks for: typed where it can't be seen, or of the environment; held in this process

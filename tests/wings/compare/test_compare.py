@@ -13,6 +13,8 @@ import deepnb
 from deepnb import BusyError, DeepnbError, InvalidError, LimitError, RefusedError, Session
 from deepnb.values.request import Request, Sent
 from deepnb.values.xray import same_beginning
+from deepnb.wings.compare.comparison import Comparison
+from deepnb.wings.compare.view import ComparisonView, comparison_view
 from deepnb.wiring.options import Refresh
 from tests.session.test_attach import session as attached
 from tests.support.scripted import Scripted, call
@@ -32,6 +34,10 @@ def everything(session: Session) -> Any:
     turns = (names, session.turns, session.last, session.snapshot, thread.snapshot.checkpoint, thread.held, saved)
     texts = (dict(session.files), dict(work.home.texts(thread)[0]), entries, session.transcript().to_dict())
     return turns, texts, session.options
+
+
+def shown(found: Comparison) -> ComparisonView:
+    return comparison_view(found.columns, found.thread)
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:
@@ -116,10 +122,10 @@ def test_the_table_has_a_row_for_each_column() -> None:
         column.budget.total for column in found.columns if column.budget
     ]
     assert table["cached"].isna().all(), "the teaching model reports no cache"
-    text = found.text()
+    text = shown(found).text()
     assert "»Friday«" in text and "stale: the memory in its prompt is older than /AGENTS.md" in text
     assert "thread main and its memory are as before · 3 forks dropped" in text
-    assert text.count("<mark") == 0 and found.html().count(">Monday</mark>") == 1  # two columns share it
+    assert text.count("<mark") == 0 and shown(found).html().count(">Monday</mark>") == 1  # two columns share it
     assert repr(found).startswith("<Comparison of 'when is the release?' in main: memory_refresh=thread")
 
 
@@ -140,7 +146,7 @@ def test_two_triggers_and_one_compaction() -> None:
     assert summaries == [True, True, False, False]
     assert any(diff.path == "/conversation_history/main.md" for diff in found.columns[0].changed)
     assert everything(session) == before and session.history() == ()
-    assert "≠  compactions" in found.text()
+    assert "≠  compactions" in shown(found).text()
 
 
 def test_other_options_and_their_words() -> None:
@@ -183,7 +189,7 @@ def test_a_failure_is_the_end_of_its_column_alone(monkeypatch: pytest.MonkeyPatc
     assert [column.state for column in found.columns] == ["failed", "failed", "done"]
     assert "OPENAI_API_KEY" in found.columns[0].problem and "no luck" in found.columns[1].problem
     assert everything(session) == before and session.turns == ()
-    assert "\n  openai models need a key" in found.text()
+    assert "\n  openai models need a key" in shown(found).text()
 
 
 def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
@@ -240,7 +246,7 @@ def test_nothing_is_written_outside_of_the_kernel(path: str, tmp_path: Path) -> 
     assert on_disk(tmp_path) == disk and everything(session) == before
     if path in ("/", "/conversation_history"):
         assert found.columns[0].compactions == 0 and "nothing was removed" in found.columns[0].notes[0]
-        assert found.columns[0].notes[0] in found.text()
+        assert found.columns[0].notes[0] in shown(found).text()
     else:
         assert found.columns[0].compactions == 1
 
@@ -268,7 +274,7 @@ def test_an_interrupt_leaves_what_is_done_and_the_thread(monkeypatch: pytest.Mon
     assert found.interrupted and found.columns[1].problem.startswith("interrupted")
     assert found.columns[1].answer == "" and found.columns[2].turn is None
     assert everything(session) == before
-    assert "2 forks dropped" in found.text()
+    assert "2 forks dropped" in shown(found).text()
     assert session.run("hello").text.startswith("Hello")
 
 
@@ -280,7 +286,7 @@ def test_forks_that_are_kept_have_a_memory_of_their_own(home: str, tmp_path: Pat
         "Remember that the office is in Ghent.", memory_refresh=["call", "delta"], keep_threads=True
     )
     assert [column.thread for column in found.columns] == ["compare-1", "compare-2"] and session.thread == thread
-    assert "kept as compare-1, compare-2, with a memory of their own" in found.text()
+    assert "kept as compare-1, compare-2, with a memory of their own" in shown(found).text()
     assert dict(session.files) == before
     session.switch("compare-1")
     assert session.files["/AGENTS.md"] == "- The release is on Monday.\n- the office is in Ghent\n"

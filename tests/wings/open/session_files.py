@@ -9,6 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from deepnb.values.turn import Compacted, ModelEnded
+
 Value = dict[str, Any]
 
 
@@ -381,3 +383,10 @@ FORMATS: dict[str, Callable[[Path], Path]] = {
 def stamps(folder: Path) -> dict[str, tuple[int, bytes]]:
     """All below a folder: time of change and content."""
     return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def calls_before(turn: Any) -> int:
+    """How many calls of the main agent came before the first compaction of a turn."""
+    events = [event for event in turn.events if not event.path]
+    first = next(at for at, event in enumerate(events) if isinstance(event, Compacted))
+    return sum(isinstance(event, ModelEnded) for event in events[:first])

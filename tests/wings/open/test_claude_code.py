@@ -10,7 +10,7 @@ from deepnb.values.turn import Compacted, ModelEnded, Notice, TextDelta, Thinkin
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Claude, calls, jsonl, of_kind, says, turns
+from tests.wings.open.session_files import Claude, calls, calls_before, jsonl, of_kind, says, turns
 
 
 @pytest.fixture
@@ -126,8 +126,8 @@ def test_a_compaction_is_walked_over(tmp_path, named):
     index = session.index
     assert (turns(index), index.context, index.compactions) == ([("Before", 1), ("After", 1)], 100, 1)
     (one,) = index.turns[0].compactions
-    assert (one.offload.before, one.offload.after, one.offload.cause, one.calls) == (155_000, 0, "by hand", 1)
-    assert one.offload.summary == "All so far."
+    assert (one.before, one.after, one.cause, calls_before(index.turns[0])) == (155_000, 0, "by hand", 1)
+    assert one.summary == "All so far."
     assert [offload.summary for offload in of_kind(session, Compacted, "offload")] == ["All so far."]
     assert session.content(1).messages[-1].source == "summarization"
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import pytest
 
 from deepnb.values.errors import NotInstalledError
-from deepnb.values.turn import Compacted, Notice, ThinkingDelta, ToolEnded, ToolStarted, Usage
+from deepnb.values.turn import Compacted, Notice, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Codex, at, jsonl, of_kind, turns
+from tests.wings.open.session_files import Codex, calls_before, jsonl, of_kind, turns
 
 CONTEXT = "<environment_context>x</environment_context>"
 
@@ -80,24 +79,6 @@ def test_events_that_replay_instructions_are_no_prompts(read):
     assert [t.prompt for t in read(log).index.turns] == ["Go"]
 
 
-def test_the_bare_items_of_2025(tmp_path):
-    values: list[Any] = [
-        {"id": "old", "timestamp": at(0), "instructions": "Be brief.", "git": {"branch": "main"}},
-        {"record_type": "state"},
-        {"type": "message", "role": "user", "content": said("List files")},
-        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "zzz"},
-        {"type": "function_call", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "c1"},
-        {"type": "function_call_output", "call_id": "c1", "output": '{"output":"a","metadata":{"exit_code":1}}'},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "One."}]},
-    ]
-    session = open_session(jsonl(tmp_path / "rollout-x.jsonl", *values))
-    index = session.index
-    assert (index.id, turns(index), index.turns[0].tools) == ("old", [("List files", 2)], {"shell": 1})
-    assert index.context is None
-    assert of_kind(session, ThinkingDelta, "text") == ["(hidden by the provider)"]
-    assert of_kind(session, ToolEnded, "result", "status") == [("a", "error")]
-
-
 def test_a_turn_that_was_rolled_back_is_out(read):
     log = first_turn(Codex())
     log.prompt("Wrong way")
@@ -124,8 +105,8 @@ def test_a_compaction(read, echo):
     log.event("token_count", info={"last_token_usage": last, "total_token_usage": total})
     index = read(log).index
     (one,) = index.turns[0].compactions
-    assert (index.context, one.calls, one.offload.summary) == (3_000, 2, "Two files.")
-    assert (one.offload.before, one.offload.after) == (9_100, 3_000)
+    assert (index.context, calls_before(index.turns[0]), one.summary) == (3_000, 2, "Two files.")
+    assert (one.before, one.after) == (9_100, 3_000)
     log.prompt("More")
     log.says("Here.")
     log.tokens(3_200)
@@ -138,7 +119,7 @@ def test_a_compaction_that_is_encrypted(read):
     log = first_turn(Codex())
     log.item("compaction", encrypted_content="zzz")
     log.put("compacted", message="", replacement_history=[{"type": "compaction", "encrypted_content": "zzz"}])
-    assert [c.offload.summary for c in read(log).index.turns[0].compactions] == ["(hidden by the provider)"]
+    assert [c.summary for c in read(log).index.turns[0].compactions] == ["(hidden by the provider)"]
 
 
 def test_tokens_of_the_summary_are_no_context(read):
@@ -152,7 +133,7 @@ def test_tokens_of_the_summary_are_no_context(read):
 def test_outputs_in_their_forms(read):
     log = Codex()
     log.prompt("Go")
-    in_json = json.dumps({"output": "in json", "metadata": {"exit_code": 0}})
+    in_json = json.dumps({"output": "JSON", "metadata": {"exit_code": 1}})
     for n, output in enumerate(("text", in_json, said("block"), {"content": "object", "success": False})):
         log.call(f"c{n}")
         log.output(f"c{n}", output)
@@ -162,7 +143,7 @@ def test_outputs_in_their_forms(read):
     log.tokens(100)
     session = read(log)
     assert of_kind(session, ToolEnded, "result", "status") == [
-        *(("text", "ok"), ("in json", "ok"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
+        *(("text", "ok"), ("JSON", "error"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
     ]
     assert (turns(session.index), session.index.turns[0].tools) == (
         [("Go", 1)],

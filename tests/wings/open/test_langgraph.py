@@ -28,6 +28,7 @@ from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.wings.open.session_files import calls_before
 
 USAGE = {"input_tokens": 900, "output_tokens": 7, "total_tokens": 907, "input_token_details": {"cache_read": 800}}
 
@@ -221,7 +222,7 @@ def test_a_compaction_is_where_it_was(tmp_path):
     path = put(tmp_path / "a.db", {"messages": messages, "_summarization_event": event})
     index = open_session(path).index
     (one,) = index.turns[1].compactions
-    assert (one.offload.summary, one.offload.before, one.offload.after, one.calls) == ("So far.", 170_000, 3_000, 0)
+    assert (one.summary, one.before, one.after, calls_before(index.turns[1])) == ("So far.", 170_000, 3_000, 0)
     assert (index.turns[0].compactions, index.context) == ((), 900)
 
 

@@ -52,7 +52,7 @@ def test_every_view_of_each_format(name: str, tmp_path: Path, shell: Shell) -> N
     turns = len(deepnb.current().turns)
     for line in ("turns", *(f"turns {n}" for n in range(1, turns + 1)), "turns a", "budget", "history", "transcript"):
         shell.ok(f"%agent {line}")
-    for line in ("agent subagents", "agent threads", "agent panel", "agent dashboard", "memory", "memory panel"):
+    for line in ("agent threads", "agent panel", "agent dashboard", "memory", "memory panel"):
         shell.ok(f"%{line}")
     for line in ("memory show", "memory diff", "memory diff 0", "memory search a"):
         shell.ok(f"%{line}")

@@ -57,7 +57,7 @@ def test_each_form_tells_the_same(tmp_path, how):
     assert (index.kind, index.id, index.title) == ("OpenCode", "ses_1", "A session")
     assert (index.cwd, index.version) == ("/w", "1.2.3")
     first, second = index.turns
-    assert (first.prompt, second.prompt) == ("Fix it [file: a.py]", "Thanks")
+    assert (first.prompt, second.prompt) == ("Fix it\n\n[file: a.py]", "Thanks")
     assert (first.tools, first.models) == ({"bash": 1}, ("m",))
     assert [c.usage for c in first.calls] == [Usage(5_310, 200, 5_300, 0.01), Usage(5_400, 10, 5_390, 0.01)]
     assert (index.context, index.bad, index.counts, index.notices) == (5_400, 0, {}, ())
@@ -80,7 +80,7 @@ def test_a_database_with_a_subagent_a_compaction_and_memory(tmp_path):
     assert (index.notices, index.counts, index.context) == ((several,), {"subagents": 1}, 100)
     assert (first.prompt, second.prompt) == ("Remember tabs", "And blanks?")
     assert [(c.path, c.agent, c.usage.input) for c in first.calls if c.path] == [(("t1",), "explore", 50)]
-    (offload,) = (one.offload for one in first.compactions)
+    (offload,) = first.compactions
     assert (offload.summary, offload.before, offload.cause) == ("We use tabs.", 900, "trigger")
     assert [c.purpose for c in first.calls if not c.path] == ["answer", "answer", "summary"]
     assert [(edit.path, edit.after) for edit in session.content(1).edits] == [("/w/AGENTS.md", "- tabs\n")]

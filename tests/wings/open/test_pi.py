@@ -81,7 +81,7 @@ def test_a_compaction(read, version):
     log.put("c1", "compaction", summary="So far.", tokensBefore=175_004, **kept)
     index = read(log).index
     assert (index.context, index.compactions) == (None, 1)
-    assert index.turns[0].compactions[0].offload.before == 175_004
+    assert index.turns[0].compactions[0].before == 175_004
     log.message("a3", "user", "Second")
     log.answer("a4", says("two"))
     session = read(log)

@@ -86,7 +86,7 @@ GO = [
 def test_a_compaction_and_a_line_written_twice(tmp_path):
     compacted = line(5, "compacted", turn=1, cutoff=2, summary="So far.", before=900, after=100, cause="by hand")
     index = open_session(jsonl(tmp_path / "a.jsonl", *GO, compacted, GO[3], tail=b'{"type": "mess')).index
-    (one,) = (one.offload for one in index.turns[0].compactions)
+    (one,) = index.turns[0].compactions
     assert (one.summary, one.before, one.after, one.cause) == ("So far.", 900, 100, "by hand")
     assert (len(index.turns[0].calls), index.turns[0].models, index.context, index.bad) == (1, ("m",), 100, 1)
 

@@ -56,29 +56,19 @@ def test_a_function_goes_with_all_that_it_uses(notebook: Any, tmp_path: Path) ->
         import os.path
         import math as m
         from collections import Counter
-        from dataclasses import dataclass
         from typing import Literal
         RATE = 1.25
         TABLE = {"a": [1, 2], "b": (3, None)}
-        Kind = Literal["net", "gross"]
-        """,
-        """
-        @dataclass
-        class Amount:
-            value: float
-
-            def rounded(self):
-                return Amount(m.floor(self.value))
         """,
         """
         def helper(value):
-            return Amount(value * RATE).rounded()
+            return m.floor(value * RATE)
 
-        def price(value: float, kind: Kind = "net") -> str:
+        def price(value: float, kind: Literal["net", "gross"] = "net") -> str:
             '''Give the price.'''
             import json
             unused = [m for m in TABLE]
-            return json.dumps([helper(value).value, Counter("aab")["a"], os.path.basename("/x/y"), TABLE["b"][0]])
+            return json.dumps([helper(value), Counter("aab")["a"], os.path.basename("/x/y"), TABLE["b"][0]])
         """,
     )
     module = module_of([names["price"]])
@@ -163,6 +153,7 @@ REFUSED = {
     "uses max (lock), which is only in this kernel": "import threading\nmax = threading.Lock()\ndef f():\n    return max",
     "uses display, which is only in this kernel": "def f():\n    return display(1)",
     "uses get_ipython, which is a method, not a function": "def f():\n    !ls",
+    "uses Amount, which is a class of the notebook: import it from an installed package": "class Amount:\n    pass\ndef f():\n    return Amount()",
     "uses big (str), which is too long for code: read it from a file": "big = 'x' * 30000\ndef f():\n    return big",
 }
 

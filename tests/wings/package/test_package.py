@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from deepagents.backends import FilesystemBackend
 from deepagents.backends.protocol import FileDownloadResponse, FileInfo, GlobResult
-from pydantic import SecretStr
 
 import deepnb
 from deepnb import Session
@@ -25,8 +24,6 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
-OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
-"""A key of a model's, which is known as such from then on."""
 BOUND = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
 BOUND |= {"run_python", "propose_cell"}
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"
@@ -121,20 +118,6 @@ def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_
     kept = [tool for tool in there["tools"] if (tool.get("function") or tool).get("name") not in {*why(made)}]
     assert len(there["tools"]) - len(kept) == len(BOUND) == len(BOUND & {*why(made)})
     assert json.dumps({**there, "tools": kept}) == json.dumps(here)
-
-
-def test_a_model_object_is_written_with_what_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from langchain_openai import ChatOpenAI
-
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with OpenAIServer([Say("hello")]) as server:
-        model = ChatOpenAI(model="my-model", base_url=server.url, temperature=0.3, api_key=SecretStr(OWN), seed=7)
-        made, there, here = both(session(model=model, max_input_tokens=200_000), server, tmp_path)
-    there["tools"] = [tool for tool in there["tools"] if tool["function"]["name"] not in BOUND]
-    assert (there.pop("key"), here.pop("key")) == (f"Bearer {OWN}", "Bearer none")
-    assert json.dumps(there) == json.dumps(here) and here["temperature"] == 0.3
-    assert OWN.encode() not in bytes_of(made.directory)
-    assert b"Set `OPENAI_API_KEY` in the environment first." in (made.directory / "README.md").read_bytes()
 
 
 def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,3 +341,8 @@ def test_a_tape_is_no_model(tmp_path: Path) -> None:
     s.replay(tmp_path / "a.jsonl")
     with pytest.raises(DeepnbError, match="the model plays a tape"):
         s.package(tmp_path / "app")
+
+
+def test_a_model_object_is_used_by_its_name_first(tmp_path: Path) -> None:
+    with pytest.raises(DeepnbError, match="the model is a ScriptedModel of this kernel: use one by its name"):
+        session(model=ScriptedModel(answers=["hello"])).package(tmp_path / "app")

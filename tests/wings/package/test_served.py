@@ -28,15 +28,10 @@ CELLS = (
     "%agent use openai:gpt-5.2",
     """
 import math as m
-from dataclasses import dataclass
 RATE, SECRET = 1.2, "KEY"
 
-@dataclass
-class Amount:
-    value: float
-
 def rounded(value):
-    return m.floor(Amount(value).value * RATE)
+    return m.floor(value * RATE)
 
 def price(amount: float) -> str:
     "Give the price of an amount."

@@ -54,6 +54,8 @@ def test_a_thread_without_a_name_goes_by_its_id(server: LoopbackServer) -> None:
     other = deepnb.Session(graph=f"{server.url}/echo")
     assert [(one.name, one.status) for one in other.threads if one.status] == [(id_, "idle")]
     assert other.switch(id_) == id_ and other.text == "You said hello."
+    with pytest.raises(deepnb.NotFoundError):
+        other.switch(id_[:3])
 
 
 def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackServer) -> None:
