@@ -1,8 +1,7 @@
 """A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 
 from deepnb.running.sources import at_hand
@@ -28,13 +27,11 @@ from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
-from deepnb.views.text import counted, short
+from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.values import brief
 from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
-
-_ROWS = 12
 
 
 def picture(value: object) -> View:
@@ -46,22 +43,13 @@ def picture(value: object) -> View:
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
-            memory = memory_picture(value)
-            part = 1_000 // max(1, len(memory.files))
-            room = part * 2 // 3, part // 3
-            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
+            return brief(memory_picture(value), rest="all of it: %memory")
         case SessionSkills():
-            skills = skills_picture(value)
-            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
-            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
-            return brief(skills, [names], "all of it: %skills")
+            return brief(skills_picture(value), rest="all of it: %skills")
         case SessionSubagents():
-            agents = subagents_picture(value)
-            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
-            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
-            return brief(agents, [names], "all of it: %agent subagents")
+            return brief(subagents_picture(value), rest="all of it: %agent subagents")
         case Files():
-            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+            paths = table_view(("path",), [(path,) for path in value], counted(len(value), "file"))
             return brief(paths, rest="all paths: list(session.files)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
@@ -163,11 +151,6 @@ def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
-    more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
-    return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 
 
 def _places(session: Session) -> tuple[str, ...]:
