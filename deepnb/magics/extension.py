@@ -85,11 +85,9 @@ class Extension:
 
     @cached_property
     def screen(self) -> Screen:
-        from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
+        from deepnb.widgets.screen import Notebook, Terminal
 
-        if not hasattr(self.ip, "kernel"):
-            return Terminal()
-        return AppScreen() if in_voila() else Notebook()
+        return Notebook() if hasattr(self.ip, "kernel") else Terminal()
 
     @property
     def scene(self) -> Scene:
@@ -159,7 +157,7 @@ class Extension:
             for line in filter(None, map(shell.forgotten, self.sessions)):
                 self._say(line)
 
-    def _say(self, line: str, kind: Literal["note", "ok", "error", "hint"] = "note") -> None:
+    def _say(self, line: str, kind: Literal["note", "ok", "hint"] = "note") -> None:
         from deepnb.views.view import notice_view
 
         self.screen.show(notice_view(line, kind))
@@ -182,10 +180,6 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            from deepnb.widgets.screen import in_voila
-
-            if in_voila():  # which strips what a cell that fails has printed
-                self._say(error.typed, "error")
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None

@@ -14,10 +14,10 @@ from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
-from deepnb.views.view import TextView, View, notice_view
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Folded, Live
-from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
+from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
 from deepnb.widgets.turn import MAX_OUTPUTS
 
 Args = Mapping[str, Any]
@@ -290,14 +290,9 @@ class Scene:
         self.screen.show(view)
 
     def put_code(self, code: str, done: str) -> View | None:
-        """Put code into the next cell and give the line that says so; the code itself where the page has no cells.
-
-        None in a button's callback, which can make no cell.
-        """
+        """Put code into the next cell and give the line that says so; None in a button's callback, which can make no cell."""
         if not self.in_cell():
             return None
-        if in_voila():
-            return TextView("", code)
         self.next_cell(code)
         return notice(done)
 

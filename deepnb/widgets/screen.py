@@ -1,9 +1,8 @@
-"""Where things are shown: outputs with a display id in a notebook, widgets in an app of Voila, lines in a terminal."""
+"""Where things are shown: outputs with a display id in a notebook, lines in a terminal."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -266,43 +265,3 @@ def widget_data(widget: Any) -> dict[str, Any]:
     """Return an ipywidget as a front end is sent it."""
     view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
     return {"application/vnd.jupyter.widget-view+json": view}
-
-
-def in_voila() -> bool:
-    """Return whether Voila runs this kernel: it says so as CGI does (RFC 3875, SERVER_SOFTWARE)."""
-    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
-
-
-class AppScreen:
-    """Outputs that are boxes with one widget in them: the HTML of a view, or what takes its place."""
-
-    notebook = True
-
-    def show(self, view: View) -> Output:
-        import ipywidgets as w
-
-        return _Box(w.HTML(view.html()), view.text())
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return _Box(widget, text)
-
-
-class _Box:
-    def __init__(self, widget: Any, text: str) -> None:
-        import ipywidgets as w
-        from IPython.display import publish_display_data
-
-        self._box = w.VBox([widget])
-        publish_display_data({**widget_data(self._box), "text/plain": text})
-
-    def update(self, view: View) -> None:
-        import ipywidgets as w
-
-        html, (there,) = view.html(), self._box.children
-        if not isinstance(there, w.HTML):
-            self._box.children = (w.HTML(html),)
-        elif there.value != html:
-            there.value = html
-
-    def become(self, widget: Any, text: str) -> None:
-        self._box.children = (widget,)
