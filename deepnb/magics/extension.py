@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
-from deepnb.magics.usage import LEFT_OUT, MAGICS, subcommand, usage_text
+from deepnb.magics.usage import LEFT_OUT, MAGICS, TOOL_WORDS, subcommand, usage_text
 from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
@@ -253,10 +253,10 @@ class Extension:
         if loop is not None:
             loop.add_callback(Context().run, session.workspace.current.catch_up)
 
-    def _names(self) -> complete.Names:
+    def _names(self, kind: str) -> Iterable[str]:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
         own = sessions.live.workspace.threads.names if sessions.read_only else ()
-        return complete_names(self.session, variables, (*own, *sessions.opened))
+        return complete_names(kind, self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
@@ -285,54 +285,64 @@ class Extension:
             self._preload.begin()
 
 
-def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
-    """Return what can be completed in a session just now; asks nothing that would start the engine."""
+def complete_names(
+    kind: str, session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()
+) -> Iterable[str]:
+    """Return what can be completed in a session where a word of this kind stands; asks nothing that would start the engine."""
     from deepnb.models.keys import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.values.turn import Snapshot
-
-    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
-    types = {name: type(value) for name, value in variables.items()}
-    usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
-    callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
-    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
-    written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
-    return complete.Names(
-        models=(*EXAMPLES, *usable),
-        providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
-        threads=(*session.workspace.threads.names, *threads),
-        memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
-        tools=session.approvals.known,
-        own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),
-        functions=tuple(callable_),
-        skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
-        sources=paths(session.memory.joined),
-        subagents=session.subagents.names(),
-        turns=len(session.turns),
-        calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
-        more=lambda kind: _columns(variables) if kind == "column" else _looked_up(session, kind),
-        jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
-    )
-
-
-def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
-    """Return the words of one of `complete.LOOKED_UP`, the newest first."""
-    match kind:
-        case "change":
-            return tuple(entry.id for entry in reversed(session.memory.log_entries()))
-        case "pending":
-            return tuple(held.id for held in session.memory.pending())
-        case "messages":
-            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
-    return tuple(skill.name for skill in session.skills.bundled())
-
-
-def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
     from deepnb.workshop.describe import is_table
     from deepnb.workshop.tables import Table
 
-    tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
-    return tuple(f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
+    memory, skills = session.memory, session.skills
+    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
+    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
+    types = {name: type(value) for name, value in variables.items()}
+    turns = [str(turn) for turn in range(len(session.turns), 0, -1)]
+    match kind:
+        case "model":
+            usable = (n for n, one in types.items() if hasattr(one, "_llm_type") or hasattr(one, "get_state_history"))
+            return (*EXAMPLES, *usable)
+        case "provider":
+            return (name for name, one in PROVIDERS.items() if one.typed)
+        case "thread":
+            return (*session.workspace.threads.names, *threads)
+        case "job":
+            return (str(job.number) for job in vars(session).get("jobs", ()))
+        case "turn":
+            return turns
+        case "call":
+            return (*turns, *(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())))
+        case "path" | "place" | "file":
+            return dict.fromkeys((*memory.sources, *(path for path in snapshot.files if path.endswith(".md"))))
+        case "source":
+            return ("user", "project", *paths(memory.joined))
+        case "change":
+            return (entry.id for entry in reversed(memory.log_entries()))
+        case "pending":
+            return (held.id for held in memory.pending())
+        case "messages":
+            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
+        case "skill":
+            written = (path.split("/")[-2] for path in snapshot.files if path.endswith("/SKILL.md"))
+            return dict.fromkeys((*(skill.name for skill in snapshot.skills if skill.name), *written))
+        case "bundled":
+            return (skill.name for skill in skills.bundled())
+        case "subagent":
+            return session.subagents.names()
+        case "subagents":
+            return ("add", "remove", *session.subagents.names())
+        case "tool":
+            return session.approvals.known
+        case "own tool":  # the user's, and the MCP servers: what can be removed
+            return (*session.tools.names, *(server.name for server in session.tools.servers))
+        case "function":
+            return (n for n, one in types.items() if issubclass(one, FunctionType) or hasattr(one, "args_schema"))
+        case "column":  # as a prompt names it, `{table[column]}`
+            tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
+            return (f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
+    return {"tools": TOOL_WORDS, "recording": ("stop",)}.get(kind, ())
 
 
 class _Variables(Mapping[str, Any]):
