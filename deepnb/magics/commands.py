@@ -49,11 +49,9 @@ def agent_record(scene: Scene, args: Args) -> Result:
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:
-    from deepnb.session.disk import played
-
     session = scene.session
     if args["file"] is None:
-        tape = played(session.workspace)
+        tape = getattr(getattr(session.options.model, "player", None), "tape", None)
         return notice(f"the model is {tape.label}" if tape is not None else "no tape is being played")
     tape = session.replay(args["file"].strip("\"'"))
     for line in tape.notices:

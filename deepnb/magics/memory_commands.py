@@ -36,7 +36,7 @@ def memory_daily(scene: Scene, args: Args) -> Result:
 
 def memory_flush(scene: Scene, args: Args) -> Result:
     with Progress(scene.screen, "asking the model what is worth keeping ...", failed="nothing was kept") as progress:
-        flush = scene.session.memory.flush()
+        flush = scene.session.flush()
     by = "" if flush.how == "model" else " (chosen by rules)"
     kept = TextView(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
     progress.end(kept if flush.lines else notice("nothing new worth keeping"))

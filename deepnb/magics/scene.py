@@ -309,5 +309,6 @@ def notice(line: str) -> View:
 
 def ask_before_removal(scene: Scene, path: str, yes: bool, do: str) -> None:
     """Raise RefusedError for a file that is not the session's own, where the user has not said `--yes`."""
-    if not yes and scene.session.memory.is_elsewhere(path):
+    storage = scene.session.workspace.home.storage
+    if not yes and (storage.kept or not storage.in_kernel(path)):
         raise RefusedError(f"{path} is not in this session alone: its file would be gone from where it is kept", do)

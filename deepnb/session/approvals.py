@@ -8,7 +8,7 @@ from deepnb.gate import redact
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
-from deepnb.session.skills import preapproved
+from deepnb.session.skills import SessionSkills
 from deepnb.values.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.values.errors import NotFoundError
 from deepnb.values.files import FileDiff
@@ -48,7 +48,7 @@ class SessionApprovals(Part):
         thread = self._workspace.threads[name]
         if thread is not self._workspace.current.thread:
             return {}
-        wanted = {t: by for t, by in preapproved(self._workspace).items() if t not in thread.offered}
+        wanted = {t: by for t, by in SessionSkills(self._workspace).preapproved().items() if t not in thread.offered}
         new = {t: by for t, by in wanted.items() if t not in self.policy.granted}
         return new if any(call.name in new for call in thread.asked) else {}
 

@@ -5,11 +5,9 @@ from pathlib import Path
 
 from deepnb.context.transcript import to_json
 from deepnb.models.tapes.model import TapeModel, tape_model
-from deepnb.models.tapes.recorder import Recording
-from deepnb.models.tapes.tape import Tape
 from deepnb.running.workspace import Workspace
 from deepnb.values.code import CODE_TOOLS
-from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.errors import InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.events import without_credentials
 from deepnb.values.files import disk_path, make_folder, write_whole
 from deepnb.values.text import as_word
@@ -149,42 +147,13 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
     return file
 
 
-# -- recording the calls of models to a tape, and playing one in their place
+# -- tapes, which play the calls of models that were recorded
 
 
-KIND = ".jsonl"
-
-
-def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool) -> Recording:
-    """Begin a tape; one at a time."""
-    current = workspace.current
-    current.idle()
-    workspace.need("tapes")
-    if (running := current.recording) is not None and running.active:
-        raise BusyError(f"already {running.line}", "%agent record stop ends it")
-    made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite, name=path)
-    current.recording = made
-    current.tell()
-    return made
-
-
-def replay(workspace: Workspace, path: str | Path) -> Tape:
-    """Play a tape from the next turn on."""
-    workspace.need("tapes")
-    model = tape_model(named_file(path, KIND), workspace.current.now)
-    window = workspace.options.max_input_tokens
-    workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
-    tape: Tape = model.player.tape
-    return tape
+TAPE = ".jsonl"
 
 
 def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
     """The model that plays a tape."""
     workspace.need("tapes")
-    return tape_model(named_file(path, KIND), workspace.current.now)
-
-
-def played(workspace: Workspace) -> Tape | None:
-    """The tape that is played in the place of a model."""
-    model = workspace.options.model
-    return model.player.tape if isinstance(model, TapeModel) else None
+    return tape_model(named_file(path, TAPE), workspace.current.now)

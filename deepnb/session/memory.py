@@ -18,11 +18,9 @@ from deepnb.memory.daily import MOST, addition, candidates, entries
 from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
-from deepnb.session.context import SessionContext
 from deepnb.session.part import Part, refused
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import FileDiff, Occurrences, blot_out, check_path, file_diffs, lines_with, pattern, without
-from deepnb.values.offload import Flush
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -54,9 +52,8 @@ class SessionMemory(Part):
     # What a picture says of each file where it is not known what the prompt has of it.
     known_state: ClassVar[Literal["edited"] | None] = None
 
-    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self._context = context
         self._copies: dict[Path, str] = {}
         """File of the disk -> text as it was last loaded from it or saved to it."""
         self._proposed: tuple[Storage, tuple[Candidate, ...]] | None = None
@@ -115,10 +112,6 @@ class SessionMemory(Part):
         if problem := self._guard.append(path, added, typed=text):
             raise refused(path, problem)
         return self._files[path]
-
-    def flush(self) -> Flush:
-        """What the flush before a compaction does, on request: it adds what is worth keeping from this thread to today's note."""
-        return self._context.flush()
 
     def search(self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
         """The best passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
@@ -217,11 +210,6 @@ class SessionMemory(Part):
             raise refused(path, problem)
         return path
 
-    def is_elsewhere(self, path: str) -> bool:
-        """Whether a file is on the user's disk, or in a store, and not in what the session itself holds."""
-        storage = self._workspace.home.storage
-        return bool(storage.kept) or not storage.in_kernel(path)
-
     def remove(self, path: str) -> None:
         """Remove a memory file; the journal keeps what it held."""
         self.read(path)
@@ -262,23 +250,18 @@ class SessionMemory(Part):
         return one.path
 
     def why(self, text: str) -> pd.DataFrame:
-        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text`."""
+        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text` in whatever case."""
         from deepnb.session.tables import origins
 
-        lines = self.why_lines(text)
-        return origins(lines, self.log_entries())
-
-    def why_lines(self, text: str) -> tuple[tuple[str, int, str], ...]:
-        """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
-        sought = text.casefold().strip()
-        if not sought:
+        if not (sought := text.casefold().strip()):
             raise InvalidError("the query is empty", "type some words")
-        return tuple(
+        lines = [
             (path, number, line)
             for path in self.paths()
             for number, line in enumerate(self._files.get(path, "").split("\n"), 1)
             if sought in line.casefold()
-        )
+        ]
+        return origins(lines, self.log_entries())
 
     def pending(self) -> tuple[HeldChange, ...]:
         """Changes that need the user's approval."""

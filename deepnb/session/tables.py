@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,8 @@ import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
-from deepnb.values.agent import TASK, Spent
+from deepnb.values.agent import Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS
-from deepnb.values.events import TurnPassage
 from deepnb.values.turn import (
     Call,
     Compacted,
@@ -72,19 +70,8 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(kinds)
 
 
-def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
-    """Name of a subagent -> what it was used for; tokens as reported, or as counted where they were not."""
-    runs = Counter(
-        str(e.args.get("subagent_type"))
-        for t in turns
-        for e in t.events
-        if isinstance(e, ToolStarted) and e.name == TASK
-    )
-    return spent_by((c for t in turns for c in t.calls if c.agent), runs)
-
-
 def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]:
-    """Return what the subagents that made these calls spent, by name, with how often each was used."""
+    """Return what the subagents that made these calls spent, by name, with how often each was used; tokens as reported, else as counted."""
     made = {name: Spent(runs=n) for name, n in runs.items()}
     for call in calls:
         used = made.get(name := call.agent or "subagent", Spent())
@@ -224,8 +211,3 @@ def _turn_rows(turn: Turn) -> Iterator[dict[str, Any]]:
                 yield {**row, "what": "compacted", "text": event.offload.summary, "type": "compacted"}
             case Notice():
                 yield {**row, "what": "notice", "text": event.text, "type": "notice"}
-
-
-def found(passages: Sequence[TurnPassage]) -> pd.DataFrame:
-    """One row per passage: turn, what it is, and its text."""
-    return pd.DataFrame([(p.turn, p.what, p.text) for p in passages], columns=["turn", "what", "text"])

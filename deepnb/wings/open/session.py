@@ -221,7 +221,7 @@ class OpenedSession(Session):
     @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return OpenedMemory(self._workspace, self)
+        return OpenedMemory(self._workspace)
 
     @cached_property
     def subagents(self) -> SessionSubagents:
