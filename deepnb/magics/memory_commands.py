@@ -21,7 +21,7 @@ from deepnb.views.search_marks import hits_view
 from deepnb.views.text import counted, short
 from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
+from deepnb.widgets.panels import Editor, Saved, TurnPanel, folded
 from deepnb.widgets.progress import Progress
 
 
@@ -218,7 +218,7 @@ def memory_edit(scene: Scene, args: Args) -> Result:
             return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")
         return Saved(record)
 
-    Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", TextView(path, text)))
+    Editor(path, text, save).show(scene.screen, folded(f"{path} when it was opened", TextView(path, text)))
     return None
 
 

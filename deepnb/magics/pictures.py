@@ -11,7 +11,7 @@ from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
 from deepnb.values.agent import Listed, ModelInfo, ModelInfos, Spent
-from deepnb.values.approvals import Decision, PendingCall, PendingCalls
+from deepnb.values.approvals import PendingCall, PendingCalls
 from deepnb.values.budget import Budget
 from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
@@ -26,7 +26,7 @@ from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
+from deepnb.views.subagents import SubagentRow, subagents_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.values import brief
@@ -76,8 +76,6 @@ def picture(value: object) -> View:
             return values.diffs_value([value] if isinstance(value, FileDiff) else value)
         case PendingCall() | PendingCalls():
             return values.calls_value([value] if isinstance(value, PendingCall) else value)
-        case Decision():
-            return values.decision_value(value)
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
@@ -142,7 +140,7 @@ def skills_picture(skills: SessionSkills) -> SkillsView:
     )
 
 
-def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
+def subagents_picture(subagents: SessionSubagents) -> Picture:
     """Return the agents that tasks are handed to, and what they spent."""
     spent = subagents.spent()
     rows = [subagent_row(subagents, one, spent.get(one.agent.name, Spent())) for one in subagents.list_subagents()]

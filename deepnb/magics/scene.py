@@ -16,7 +16,7 @@ from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approva
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.approval import ApprovalButtons
-from deepnb.widgets.panels import Folded, Live
+from deepnb.widgets.panels import Live, folded
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
 from deepnb.widgets.turn import MAX_OUTPUTS
 
@@ -298,7 +298,7 @@ class Scene:
 
     def show_panel(self, panel: Any, twin: Callable[[], View], text: str) -> None:
         """A panel and its static twin, following the session."""
-        pictured = (lambda: Folded("static picture", twin())) if panel is not None else twin
+        pictured = (lambda: folded("static picture", twin())) if panel is not None else twin
         self.live.show(self.screen, panel, pictured, text, self.cell())
 
 

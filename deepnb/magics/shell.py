@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deepnb.session.session import Session
 
 NAMES = (
-    *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
+    *(f"deepnb.values.approvals.{name}" for name in ("PendingCall", "PendingCalls")),
     "deepnb.values.budget.Budget",
     *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
     *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),

@@ -84,7 +84,11 @@ class HistoryView:
             items = section.items
             if self.terms:
                 items = tuple(item for item in items if self.terms.all_in(f"{item.role}\n{item.text}"))
-                if not items and not self.terms.all_in(_around(section)):
+                around, offload = "" if section.items else section.text, section.offload
+                if offload is not None:
+                    noted = offload.flush.lines if offload.flush else ()
+                    around = "\n".join([offload.summary, *(a.phrase or a.text for a in offload.anchors), *noted])
+                if not items and not self.terms.all_in(around):
                     continue
             found.append(SectionMatch(number, section, items, self.terms))
         return tuple(found)
@@ -178,14 +182,6 @@ def message_html(item: HistoryMessage, terms: SearchTerms, room: int = _MOST, se
 
 def role(item: HistoryMessage) -> str:
     return item.role or "messages that can't be separated: the file was edited"
-
-
-def _around(section: HistorySection) -> str:
-    offload = section.offload
-    if offload is None:
-        return "" if section.items else section.text
-    kept = [a.phrase or a.text for a in offload.anchors]
-    return "\n".join([offload.summary, *kept, *(offload.flush.lines if offload.flush else ())])
 
 
 def _section_lines(shown: SectionMatch) -> list[str]:

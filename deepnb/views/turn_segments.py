@@ -129,34 +129,18 @@ class Thinking:
         return h.box(h.fold(h.muted(title), h.pre(self.words), framed=False))
 
 
-@dataclass
-class Note:
-    """One line the user should know of."""
-
-    line: str
-
-    def text(self) -> str:
-        return page([f"note: {' '.join(self.line.split())}"])
-
-    def html(self) -> str:
-        look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
-        return h.box(h.el("div", h.el("b", "note: "), self.line, style=look))
+def _note(line: str) -> Picture:
+    look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
+    words = " ".join(line.split())
+    return Picture((), [f"note: {words}"], [h.el("div", h.el("b", "note: "), line, style=look)])
 
 
-@dataclass
-class Compaction:
-    """The moment at which the older part of the thread left the prompt."""
-
-    offload: Offload
-
-    def text(self) -> str:
-        summary = short(self.offload.summary, 90)
-        return page([f"⇣ {compaction.line(self.offload)}", *([f"  {summary}"] if summary else [])])
-
-    def html(self) -> str:
-        where = self.offload.path
-        words = h.el("div", h.muted("saved verbatim in ", h.code(where))) if where else None
-        return h.box(h.fold(h.join("⇣ ", compaction.line(self.offload)), words, compaction.facts_html(self.offload)))
+def _compacted(offload: Offload) -> Picture:
+    """Return the moment at which the older part of the thread left the prompt."""
+    line, summary = f"⇣ {compaction.line(offload)}", short(offload.summary, 90)
+    where = h.el("div", h.muted("saved verbatim in ", h.code(offload.path))) if offload.path else None
+    body = h.fold(line, where, compaction.facts_html(offload))
+    return Picture((), [line, *([f"  {summary}"] if summary else [])], [body])
 
 
 @dataclass
@@ -206,7 +190,7 @@ class ToolSegment(Tool):
         return doing(last) if isinstance(last, ToolSegment) else last.text()
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Picture
+Segment = Answer | Thinking | ToolSegment | Printed | Rich | Picture
 
 
 @dataclass(frozen=True)
@@ -280,9 +264,9 @@ class Segments:
             case values.CodeOutput():
                 return self._output(event)
             case values.Notice(text=text):
-                return self._append(Note(text))
+                return self._append(_note(text))
             case values.Compacted(offload=offload):
-                return self._append(Compaction(offload))
+                return self._append(_compacted(offload))
         return None
 
     def _nest(self, event: values.Event, path: values.Path) -> int | None:

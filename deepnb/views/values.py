@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import unescape
 
-from deepnb.values.approvals import Decision, PendingCall
+from deepnb.values.approvals import PendingCall
 from deepnb.values.files import FileDiff
 from deepnb.values.turn import Turn
 from deepnb.views import html as h
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.diff import diff_view
-from deepnb.views.text import page, short
-from deepnb.views.tool import call_line
+from deepnb.views.text import page
 from deepnb.views.turn import TurnView
 from deepnb.views.view import Picture, View, table_view
 
@@ -37,13 +36,6 @@ def calls_value(calls: Sequence[PendingCall]) -> View:
     cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
     whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
     return brief(whole, rest="all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
-
-
-def decision_value(decision: Decision) -> View:
-    call, args = decision.call, decision.call.args if decision.args is None else decision.args
-    state = short(CallCard(1, call, decision=decision).state, 200)
-    table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
-    return brief(table, rest="all arguments: .call.args")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
-from deepnb.views.view import Stack, View, notice_view
+from deepnb.views.view import Picture, Stack, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
@@ -139,18 +139,9 @@ class _Shown:
         self.below.update(_drawn(self.twin))
 
 
-class Folded:
-    """A view behind a fold: the static twin beside a panel, out of the way until it is wanted."""
-
-    def __init__(self, title: str, view: View) -> None:
-        self._title = title
-        self._view = view
-
-    def text(self) -> str:
-        return self._view.text()
-
-    def html(self) -> str:
-        return h.box(h.fold(self._title, h.Html(self._view.html()), framed=False))
+def folded(title: str, view: View) -> Picture:
+    """Return a view behind a fold: the static twin beside a panel, out of the way until it is wanted."""
+    return Picture((), [view.text()], [h.fold(title, h.Html(view.html()), framed=False)])
 
 
 def _drawn(source: Source) -> View:

@@ -91,7 +91,6 @@ CELLS = {
     "deepnb.values.files.FileDiffs": "session.memory.diff(0)",
     "deepnb.values.approvals.PendingCall": "call",
     "deepnb.values.approvals.PendingCalls": "session.asked",
-    "deepnb.values.approvals.Decision": "call.reject('not now')",
     "deepnb.wings.course.grading.CheckView": "check",
     "deepnb.wings.course.story.StoryView": "story",
 }
@@ -174,7 +173,7 @@ def long_values(text: str) -> Iterator[Any]:
     yield from (HistorySections(sections), HistorySections(sections[:1]), sections[0].offload)
     diffs = [FileDiff(f"/{n}{text}", text, f"{text}\n{n}\n{text}") for n in range(300)]
     yield from (FileDiffs(diffs), diffs[0], FileDiff("/a", None, "line\n" * 5_000))
-    yield from (PendingCalls([call] * 300), call, call.reject(text), call.approve(also=(text,) * 30))
+    yield from (PendingCalls([call] * 300), call)
     yield Stack(tuple(Layer(text, text, text, tools=(text,) * 30) for _ in range(90)), text)
     yield Budget({text: 9, "user": 9}, rule_for(1_000), 9, growth=(1,) * 5_000)
 

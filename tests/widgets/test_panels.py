@@ -9,7 +9,7 @@ from ipywidgets import Widget
 
 from deepnb.views.view import Stack, View, notice_view
 from deepnb.widgets.actions import Tabs
-from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Page, TurnPanel
+from deepnb.widgets.panels import MAX_LIVE, Live, Page, TurnPanel, folded
 from deepnb.widgets.screen import Terminal
 from tests.support.screen import Cell
 
@@ -179,9 +179,9 @@ def test_a_terminal_shows_the_twin_and_watches_nothing() -> None:
 def test_stack_and_fold_have_all_the_text() -> None:
     both = Stack(notice_view("one", "ok"), notice_view("two", "ok"))
     assert both.text() == "one\n\ntwo" and both.html().count("<div") >= 2
-    folded = Folded("as a picture", both)
-    assert folded.text() == both.text()
-    assert "<details" in folded.html() and "as a picture" in folded.html()
+    view = folded("as a picture", both)
+    assert view.text() == both.text()
+    assert "<details" in view.html() and "as a picture" in view.html()
 
 
 class InParts:
