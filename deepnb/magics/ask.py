@@ -258,7 +258,9 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
         value = parsed_json(turn.text)
         views = [TextView("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
-        value = code_cells.first_code(turn.text)
+        if not (blocks := code_cells.code_blocks(turn.text)):
+            raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
+        value = blocks[0]
         put = scene.put_code(value, "the code is in the next cell")
         views = [put] if put else []
     elif run.format == "text" or run.format.startswith(SCHEMA):

@@ -190,7 +190,10 @@ def agent_history(scene: Scene, args: Args) -> Result:
     if args["bring"] == "none":
         scene.session.bring_back(None)
         return notice("nothing is added to the next prompt")
-    brought = scene.session.bring_back(*_picked(args["bring"]))
+    section, _, messages = args["bring"].partition(":")  # 1:2,5-7 is section 1 and its messages 2, 5, 6 and 7
+    runs = [run.partition("-") for run in messages.split(",") if run]
+    numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
+    brought = scene.session.bring_back(int(section), numbers if messages else None)
     return notice(f"added to the next prompt: {brought.line if brought else 'nothing'}")
 
 
@@ -244,14 +247,6 @@ AGENT: dict[str, Command] = {
     "graph": lambda scene, _: stack_view(scene.session.stack(), scene.stamp),
     **{command.__name__.removeprefix("agent_"): command for command in _COMMANDS},
 }
-
-
-def _picked(text: str) -> tuple[int, list[int] | None]:
-    """Return `1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
-    section, _, messages = text.partition(":")
-    runs = [run.partition("-") for run in messages.split(",") if run]
-    numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
-    return int(section), numbers if messages else None
 
 
 def attach(scene: Scene, args: Args, graph: Any) -> Result:
