@@ -139,7 +139,13 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
         if words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
             return list(names("subagent"))
         if todo and todo[0].kind == "tools":
-            return _tool_names(words[1:], names)
+            verb, *rest = words[1:]
+            if verb == "add":  # nothing in the command of a server
+                is_server = any(word.startswith("mcp:") for word in rest)
+                return [] if is_server else [*names("function"), "mcp:", "--name", "--env", "--timeout"]
+            if verb == "remove":
+                return list(names("own tool"))
+            return list(names("tool")) if verb == "off" or (verb in ("ask", "allow", "deny") and not rest) else []
         if not todo or todo[0].kind in ("text", "file"):
             return []
         todo.pop(0)
@@ -155,17 +161,6 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
     elif arg is not None:
         offered = list(arg.choices or names(arg.kind))
     return offered + words_here
-
-
-def _tool_names(words: list[str], names: NamesOf) -> list[str]:
-    """Return what may stand after `tools` and these words; nothing in the command of a server."""
-    first, *rest = words
-    if first == "add":
-        is_server = any(w.startswith("mcp:") for w in rest)
-        return [] if is_server else [*names("function"), "mcp:", "--name", "--env", "--timeout"]
-    if first == "remove":
-        return list(names("own tool"))
-    return list(names("tool")) if first == "off" or (first in ("ask", "allow", "deny") and not rest) else []
 
 
 def _flag_words(

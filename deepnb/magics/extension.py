@@ -52,7 +52,6 @@ class Extension:
         self._typed = ""
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
-        self._debugged: dict[str, Any] = {}
         self._last_error = LastError(ip)
         self._offered: set[type] = set()
         """The kinds of errors that were seen: below the first of each, a notebook offers help."""
@@ -261,7 +260,6 @@ class Extension:
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
         self._typed = str(getattr(info, "raw_cell", "") or "")
-        self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
@@ -270,8 +268,6 @@ class Extension:
 
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
-        if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
-            last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
         if self._last_error.note(result):
             kind, offer = type(self._last_error.error), self.config.offer_explain
