@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -255,7 +256,12 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
     value: Any = turn.text if turn.structured is None else turn.structured
     views: list[View] = []
     if run.format == "json":
-        value = parsed_json(turn.text)
+        for candidate in (turn.text, *code_cells.code_blocks(turn.text)):  # the whole of it, or a block that is one
+            with suppress(ValueError):
+                value = json.loads(candidate)
+                break
+        else:
+            raise InvalidError("the answer is not JSON", "ask again for JSON only")
         views = [TextView("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
         if not (blocks := code_cells.code_blocks(turn.text)):
@@ -276,16 +282,6 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
             value = value if table is None else table
         scene.namespace[run.as_name] = value
     return [] if run.quiet and run.as_name else views
-
-
-def parsed_json(text: str) -> Any:
-    """Return the JSON value of an answer: the whole of it, or its first fenced block that is one."""
-    for candidate in (text, *code_cells.code_blocks(text)):
-        try:
-            return json.loads(candidate)
-        except ValueError:
-            continue
-    raise InvalidError("the answer is not JSON", "ask again for JSON only")
 
 
 # -- decisions by command: which calls they are on, and what they say

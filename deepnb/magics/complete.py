@@ -54,14 +54,21 @@ def matcher(names_of: NamesOf) -> Any:
 
     @context_matcher(priority=100, identifier=IDENTIFIER)
     def deepnb_matcher(context: Any) -> dict[str, Any]:
-        if in_prompt(context.full_text, context.cursor_line, context.text_until_cursor):
-            fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", context.text_until_cursor)[0]  # type: ignore[index]
+        until, row, lines = context.text_until_cursor, context.cursor_line, context.full_text.split("\n")
+        head = next((i for i, line in enumerate(lines) if line.strip()), 0)
+        cell = lines[head].startswith("%%")
+        match = (_CELL if cell else _LINE).fullmatch(until) if not cell or row == head else None
+        is_prompt = cell and row > head and re.match(r"%%agent\b", lines[head]) is not None
+        if match and not cell and match[1] == "agent":  # on a line the first word may be a subcommand
+            typed = _read_flags(OPTIONS, re.split(r"\s+", match[2])[:-1])[2]
+            is_prompt = bool(typed) and subcommand("agent", typed[0]) is None
+        if is_prompt:
+            fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", until)[0]  # type: ignore[index]
             found = [SimpleCompletion(word, type="column") for word in columns(fragment, names)]
             return {"completions": found, "matched_fragment": fragment, "suppress": False}
-        place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
-        if place is None:
+        if match is None:
             return {"completions": []}
-        magic, line, cell = place
+        magic, line = match.groups()
         fragment = re.search(r"\S*\Z", line)[0]  # type: ignore[index]
         words = candidates(magic, line, fragment, names, cell)
         any_name = candidates(magic, line, "", lambda kind: [_ANY_NAME] * (kind in _OWN), cell)
@@ -73,33 +80,11 @@ def matcher(names_of: NamesOf) -> Any:
     return deepnb_matcher
 
 
-def in_prompt(cell: str, row: int, until_cursor: str) -> bool:
-    """Return whether the cursor is in a prompt: below the head of an `%%agent` cell, or on a line, not in its first word."""
-    lines = cell.split("\n")
-    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    if lines[head].startswith("%%"):
-        return row > head and re.match(r"%%agent\b", lines[head]) is not None
-    match = _LINE.fullmatch(until_cursor)
-    words = _read_flags(OPTIONS, re.split(r"\s+", match[2])[:-1])[2] if match else []
-    return match is not None and match[1] == "agent" and bool(words) and subcommand("agent", words[0]) is None
-
-
 def columns(fragment: str, names: NamesOf) -> list[str]:
     """Return the columns that a word of a prompt may be; after `{table[` with the rest of the placeholder."""
     known = names("column") if fragment else ()
     words = known if "[" in fragment else [one.partition("[")[2].removesuffix("]}") for one in known]
     return [word for word in dict.fromkeys(words) if word.startswith(fragment) and word != fragment]
-
-
-def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:
-    """Return the magic, its line up to the cursor and whether it heads a cell; None on a line that is not ours."""
-    lines = cell.split("\n")
-    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    in_cell_magic = lines[head].startswith("%%")
-    if in_cell_magic and row != head:
-        return None
-    match = (_CELL if in_cell_magic else _LINE).fullmatch(until_cursor)
-    return (match[1], match[2], in_cell_magic) if match else None
 
 
 def install(ip: Any, names_of: NamesOf) -> None:

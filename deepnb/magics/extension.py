@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import Context
-from functools import cached_property, partial
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
@@ -73,8 +73,10 @@ class Extension:
         return self.sessions.current
 
     def _join(self, session: Session) -> None:
-        session.workspace.current.shell = self.kernel
-        session.workspace.current.wake = partial(self._wake, session)
+        current, loop = session.workspace.current, getattr(getattr(self.ip, "kernel", None), "io_loop", None)
+        current.shell = self.kernel
+        if loop is not None:  # what a background job has left is taken over as soon as no cell is running
+            current.wake = lambda: loop.add_callback(Context().run, current.catch_up)
 
     @cached_property
     def kernel(self) -> ShellKernel:
@@ -245,12 +247,6 @@ class Extension:
         run.__doc__ = usage_text(magic)
         made: Callable[..., Any] = run
         return made
-
-    def _wake(self, session: Session) -> None:
-        """Have a session take over what a background job has left, as soon as no cell is running."""
-        loop = getattr(getattr(self.ip, "kernel", None), "io_loop", None)
-        if loop is not None:
-            loop.add_callback(Context().run, session.workspace.current.catch_up)
 
     def _names(self, kind: str) -> Iterable[str]:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)

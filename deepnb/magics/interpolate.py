@@ -190,16 +190,13 @@ def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Sp
         word = token[0]
         ending = _ENDS.get(word) or ("\\end" + word[6:] if word.startswith("\\begin") else word if word == "$" else "")
         close = _next(places.get(ending, []), token.end())
-        if close is not None and (word != "$" or not _is_money(text, token.start(), close, blank)):
+        if close is not None and word == "$":  # unless it is money
+            at, after = token.start(), text[close + 1 : close + 2]
+            apart = close >= (_next(blank, at) or len(text)) or text[at + 1].isspace() != text[close - 1].isspace()
+            close = None if apart or after.isdigit() or after == "{" else close
+        if close is not None:
             done = close + len(ending)
             yield token.start(), done
-
-
-def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
-    if closing >= (_next(blank, opening) or len(text)):
-        return True
-    after = text[closing + 1 : closing + 2]
-    return text[opening + 1].isspace() != text[closing - 1].isspace() or after.isdigit() or after == "{"
 
 
 def _next(places: list[int], at: int) -> int | None:

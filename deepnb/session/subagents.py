@@ -132,8 +132,16 @@ class SessionSubagents(Part):
 
         All of them are good, or none is added. `replace` takes the place of those of the same name.
         """
-        texts: dict[str, str] = {}
-        for file in _markdown(disk_path(where)):
+        place, texts = disk_path(where), dict[str, str]()
+        if not place.is_dir() and not place.is_file():
+            do = "%agent subagents add NAME creates one, or name a .md file or a directory"
+            raise NotFoundError(f"there is no {place}", do)
+        if place.is_file() and place.suffix != ".md":
+            raise InvalidError(f"{place.name} is not a Markdown file", "a subagent is a file NAME.md")
+        files = [p for p in place.glob("*.md") if p.is_file() and not p.is_symlink()] if place.is_dir() else [place]
+        if not files:
+            raise NotFoundError(f"{place} has no NAME.md", "each subagent is one file")
+        for file in sorted(files):
             path = f"{FOLDER}{file.name}"
             try:
                 with file.open("rb") as opened:
@@ -187,20 +195,6 @@ class SessionSubagents(Part):
                 f"a subagent {name!r} already exists",
                 f"%agent subagents {name} shows it, %agent subagents add --yes {name} replaces it",
             )
-
-
-def _markdown(path: Path) -> Sequence[Path]:
-    if path.is_dir():
-        if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
-            return found
-        raise NotFoundError(f"{path} has no NAME.md", "each subagent is one file")
-    if not path.is_file():
-        raise NotFoundError(
-            f"there is no {path}", "%agent subagents add NAME creates one, or name a .md file or a directory"
-        )
-    if path.suffix != ".md":
-        raise InvalidError(f"{path.name} is not a Markdown file", "a subagent is a file NAME.md")
-    return [path]
 
 
 def _missing_skills(one: Listed, skills: Sequence[Skill], below: Callable[[str], Sequence[Skill]]) -> Iterator[str]:

@@ -140,7 +140,16 @@ class MemoryView:
         hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
             return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
-        body = [h.heading(*self.title.split(" · "), stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
+        for file in self.files:
+            standing = h.swatch(file.standing, _COLOURS.get(file.state, _WAITING))
+            inside = [h.pre(file.cut(self.room)) if file.content.strip() else h.muted("empty")]
+            if file.diff:
+                words = _unseen(file.diff, self.room)
+                is_cut = len(words) < len(file.diff.unified().rstrip("\n"))
+                inside += [h.label("not in the prompt yet"), h.pre(words) if is_cut else diff_html(file.diff)]
+            head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), standing)
+            body.append(h.fold(head, *inside, opened=True))
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(path), h.muted(" ", size)) for path, size in self.others]
@@ -216,17 +225,6 @@ def _masked(snapshot: Snapshot, path: str) -> str | None:
 
 def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
     return middle_cut(diff.unified().rstrip("\n"), *room)
-
-
-def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
-    colour = _COLOURS.get(file.state, _WAITING)
-    head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(file.standing, colour))
-    body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
-    if file.diff:
-        words = _unseen(file.diff, room)
-        long = len(words) < len(file.diff.unified().rstrip("\n"))
-        body += [h.label("not in the prompt yet"), h.pre(words) if long else diff_html(file.diff)]
-    return h.fold(head, *body, opened=True)
 
 
 # -- the journal: who changed what
