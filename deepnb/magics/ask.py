@@ -26,7 +26,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import TextView, View, notice_view
 from deepnb.widgets.approval import arguments
-from deepnb.widgets.screen import Counted, LateScreen, Notebook, Screen
+from deepnb.widgets.screen import Counted, Notebook, Screen
 from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
@@ -118,12 +118,8 @@ def show_asked(scene: Scene, used: int = 0) -> None:
     asked, waiting = scene.session.asked, scene.session.approvals.asked()
     if not any(call.thread == scene.session.thread for call in waiting):
         return
-    holds = scene.screen.notebook and not scene.config.updates
-    place = LateScreen(scene.screen) if holds else scene.screen
     turn = replace(scene.session.turns[-1], asked=asked)
-    scene.cards.show(turn, place, used, partial(decide, scene), footer_view(turn))
-    if isinstance(place, LateScreen):
-        place.publish()
+    scene.cards.show(turn, scene.screen, used, partial(decide, scene), footer_view(turn))
     scene.cards.follow()  # some of them may be decided
 
 
@@ -142,9 +138,8 @@ def watch(
     `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
     need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
-    holds = scene.screen.notebook and not scene.config.updates
-    place = screen or (LateScreen(scene.screen) if holds else Counted(scene.screen))
-    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
+    place = screen or Counted(scene.screen)
+    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() else None
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
     current = scene.session.workspace.current
     current.live = display.add
@@ -170,16 +165,14 @@ def watch(
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
-    if isinstance(place, LateScreen):
-        place.publish()
     if stopped and problem is None:
         kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"
         problem = DeepnbError("interrupted after the turn had ended", kept)
     if problem is not None:
         raise problem
     if turn.asked and screen is None and scene.config.stop_at_approval:
-        error = approval_needed(turn.asked, buttons=scene.buttons)
-        error.shown = scene.buttons and scene.cards.say_stop(notice_view(str(error)), scene.screen)
+        error = approval_needed(turn.asked, buttons=scene.screen.notebook)
+        error.shown = scene.screen.notebook and scene.cards.say_stop(notice_view(str(error)), scene.screen)
         raise error
     return turn
 

@@ -165,8 +165,8 @@ def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
 class Cards:
     """The cards that are open, by the key of their calls: whoever decides, they follow."""
 
-    def __init__(self, approvals: SessionApprovals, buttons: Callable[[], bool]) -> None:
-        """`buttons` is whether the front end can show them, and outputs anew when they are clicked."""
+    def __init__(self, approvals: SessionApprovals, *, buttons: bool) -> None:
+        """`buttons` is whether the front end can show them."""
         self._approvals = approvals
         self._buttons = buttons
         self._open: list[Card] = []
@@ -185,7 +185,7 @@ class Cards:
         output = screen.show(approval_view(cards, stamp, offer, kept=kept))
         card = Card(calls, changes, stamp, output, footer, kept=kept)
         self._open.append(card)
-        if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
+        if not self._buttons or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
             return
 
@@ -266,14 +266,9 @@ class Scene:
     @cached_property
     def cards(self) -> Cards:
         """The cards of calls that need the user's approval."""
-        cards = Cards(self.session.approvals, lambda: self.buttons)
+        cards = Cards(self.session.approvals, buttons=self.screen.notebook)
         self.session.workspace.current.watch(cards.follow)
         return cards
-
-    @property
-    def buttons(self) -> bool:
-        """Whether buttons can be shown, and what comes of a click."""
-        return self.screen.notebook and self.config.updates
 
     @property
     def thread(self) -> ThreadInfo:

@@ -105,41 +105,6 @@ class Reserved:
         self._filled = [first]
 
 
-class LateScreen:
-    """Outputs that are shown once, by `publish`: for a front end that can't show one anew in its place."""
-
-    notebook = True
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._held: list[_HeldOutput] = []
-
-    def show(self, view: View) -> Output:
-        self._held.append(_HeldOutput(view))
-        return self._held[-1]
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return self.show(NOTHING)
-
-    def publish(self) -> None:
-        """Show each as it is now."""
-        for output in self._held:
-            if not isinstance(output.view, HasBundle) or output.view.bundle[0]:
-                self._screen.show(output.view)
-        self._held.clear()
-
-
-class _HeldOutput:
-    def __init__(self, view: View) -> None:
-        self.view = view
-
-    def update(self, view: View) -> None:
-        self.view = view
-
-    def become(self, widget: Any, text: str) -> None:
-        """There is no widget in an output that stays as it was made."""
-
-
 class NoScreen(Terminal):
     """No place to show things: for what happens where no output can be made."""
 
