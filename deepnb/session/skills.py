@@ -170,14 +170,11 @@ class SessionSkills(Part):
                 try:
                     self._put(package, written)
                     names.append(skill.name)
-                except DeepnbError as error:
+                except BaseException as error:
                     self._take_back(written)
-                    if len(found) == 1:
+                    if not isinstance(error, DeepnbError) or len(found) == 1:
                         raise
                     left_out.append(f"{package.where}: {error.typed}")
-                except BaseException:
-                    self._take_back(written)
-                    raise
         if not names and taken is not None and len(left_out) == 1:
             raise taken
         if not names:

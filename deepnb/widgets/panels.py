@@ -41,25 +41,18 @@ class Page:
 class TurnPanel:
     """A way through the turns with the picture of each, below the picture of now.
 
-    A field with two buttons, not a slider of ipywidgets, since that has no name for a screen reader.
+    A field, not a slider of ipywidgets, since that has no name for a screen reader.
     """
 
-    def __init__(
-        self, last: Callable[[], int], changed: Callable[[], Sequence[int]], at: Callable[[int], View], now: Source
-    ) -> None:
-        """`changed` gives the turns that the buttons go to, in order."""
+    def __init__(self, last: Callable[[], int], at: Callable[[int], View], now: Source) -> None:
         import ipywidgets as w
 
-        self._last, self._changed, self._at, self._now = last, changed, at, now
+        self._last, self._at, self._now = last, at, now
         about, look = "show the memory of this turn", w.Layout(width="11em")
         self._turn = w.BoundedIntText(min=0, max=0, description="Turn", tooltip=about, layout=look)
-        before, after = "the turn before this one that changed memory", "the turn after this one that changed memory"
-        self._earlier = button("◀ Earlier change", before, partial(self._step, -1))
-        self._later = button("Later change ▶", after, partial(self._step, 1))
         self._diff, self._picture = w.HTML(), w.VBox()
         on_change(self._turn, self._show_turn)
-        steps = w.HBox([self._turn, self._earlier, self._later], layout=w.Layout(flex_flow="row wrap"))
-        self.widget: Any = w.VBox([self._picture, steps, self._diff])
+        self.widget: Any = w.VBox([self._picture, self._turn, self._diff])
         self.refresh()
 
     def refresh(self) -> None:
@@ -80,15 +73,7 @@ class TurnPanel:
         if len(self._picture.children) != len(parts):
             fill(self._picture, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
-    def _step(self, by: int) -> None:
-        if changed := self._beyond(by):
-            self._turn.value = changed[-1 if by < 0 else 0]
-
-    def _beyond(self, by: int) -> list[int]:
-        return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
-
     def _show_turn(self) -> None:
-        self._earlier.disabled, self._later.disabled = not self._beyond(-1), not self._beyond(1)
         _set(self._diff, _drawn(lambda: self._at(self._turn.value)).html())
 
 
