@@ -563,7 +563,7 @@ class Session(SessionContext):
         """
         import pandas as pd
 
-        return pd.DataFrame([(p.turn, p.what, p.text) for p in self.passages(words)], columns=["turn", "what", "text"])
+        return pd.DataFrame(list(self.passages(words)), columns=["turn", "what", "text"])
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""

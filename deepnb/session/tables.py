@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -15,13 +14,6 @@ from deepnb.values.agent import Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS
 from deepnb.values.turn import (
     Call,
-    Compacted,
-    ModelEnded,
-    Notice,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
     Turn,
     Usage,
 )
@@ -175,39 +167,3 @@ def _timed(table: pd.DataFrame) -> pd.DataFrame:
     day = len({at[:10] for at in times}) > 1
     turns = table["turn"].astype(object).where(table["turn"].notna(), "")
     return table.assign(time=times if day else [at[11:] for at in times], turn=turns)
-
-
-def turns_transcript(turns: Sequence[Turn]) -> pd.DataFrame:
-    """One row for each thing said or done in turns that no transcript was written of, with the columns of `transcript`."""
-    rows = [row for turn in turns for row in _turn_rows(turn)]
-    names = ["at", "turn", "what", "text", "name", "calls", "agent", "input", "output", "seconds", "type"]
-    kinds = {"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"}
-    return pd.DataFrame(rows, columns=names).astype(kinds)
-
-
-def _turn_rows(turn: Turn) -> Iterator[dict[str, Any]]:
-    base = {"at": turn.started, "turn": turn.number, "calls": [], "name": ""}
-    yield {**base, "what": "user", "text": turn.prompt, "agent": "main", "type": "message"}
-    agents = {"": "main"}
-    for event in turn.events:
-        row = {**base, "agent": agents.get("/".join(event.path), "/".join(event.path)) or "main"}
-        match event:
-            case TextDelta() | ThinkingDelta():
-                what = "assistant" if isinstance(event, TextDelta) else "thinking"
-                yield {**row, "what": what, "text": event.text, "type": "message"}
-            case ToolStarted():
-                text = json.dumps(dict(event.args), ensure_ascii=False, default=str)
-                yield {**row, "what": "tool_start", "text": text, "name": event.name, "type": "tool_start"}
-            case ToolEnded():
-                yield {
-                    **row, "what": "tool", "text": event.result, "name": event.name, "seconds": event.seconds, "type": "message"
-                }  # fmt: skip
-            case ModelEnded():
-                agents["/".join(event.path)] = event.call.agent or agents.get("/".join(event.path), "")
-                used = event.call.usage
-                spent = {"input": used.input, "output": used.output} if used else {}
-                yield {**row, **spent, "what": "call", "text": event.call.model, "type": "call"}
-            case Compacted():
-                yield {**row, "what": "compacted", "text": event.offload.summary, "type": "compacted"}
-            case Notice():
-                yield {**row, "what": "notice", "text": event.text, "type": "notice"}

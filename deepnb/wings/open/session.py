@@ -26,6 +26,7 @@ from deepnb.session.subagents import SessionSubagents
 from deepnb.values.agent import Spent
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
+from deepnb.values.events import passages
 from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
@@ -252,10 +253,10 @@ class OpenedSession(Session):
         return HistorySections(_sections(self))
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
-        """One row for each thing that happened, oldest first."""
-        from deepnb.session.tables import turns_transcript
+        """One row for each thing that was said, oldest first: turn, what it is, text."""
+        import pandas as pd
 
-        return turns_transcript(self.turns)
+        return pd.DataFrame([one for turn in self.turns for one in passages(turn)], columns=["turn", "what", "text"])
 
 
 class OpenedMemory(SessionMemory):
