@@ -18,10 +18,11 @@ from deepnb.values.offload import HistorySections, Offload
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
-from deepnb.views import values
 from deepnb.views.agent import models_view, stack_view
+from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
+from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
@@ -29,7 +30,7 @@ from deepnb.views.status import StatusInfo, status_view
 from deepnb.views.subagents import SubagentRow, subagents_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
-from deepnb.views.values import brief
+from deepnb.views.values import brief, turn_value
 from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
 
@@ -56,7 +57,7 @@ def picture(value: object) -> View:
         case Offload():
             return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
-            return values.turn_value(value)
+            return turn_value(value)
         case ModelInfo() | ModelInfos():
             models = models_view([value] if isinstance(value, ModelInfo) else value)
             return brief(models, rest="all of it: %agent models")
@@ -73,9 +74,15 @@ def picture(value: object) -> View:
         case Stack():
             return brief(stack_view(value), rest="what each layer does: %agent graph")
         case FileDiff() | FileDiffs():
-            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
+            diffs = [value] if isinstance(value, FileDiff) else value
+            title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
+            return brief(diff_view(diffs, title), rest="whole diff: .unified() of each file")
         case PendingCall() | PendingCalls():
-            return values.calls_value([value] if isinstance(value, PendingCall) else value)
+            calls = [value] if isinstance(value, PendingCall) else value
+            whole = approval_view([CallCard(number, call) for number, call in enumerate(calls, 1)])
+            asked = whole if calls else table_view((), (), empty="no call needs approval")
+            decide = "to decide: %agent approve, reject or edit"
+            return brief(asked, rest=f"all arguments: %agent panel approvals; {decide}")
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 

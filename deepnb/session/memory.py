@@ -19,8 +19,20 @@ from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part, refused
-from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import FileDiff, Occurrences, blot_out, check_path, file_diffs, lines_with, pattern, without
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.files import (
+    FileDiff,
+    Occurrences,
+    blot_out,
+    check_path,
+    disk_path,
+    file_diffs,
+    lines_with,
+    make_folder,
+    pattern,
+    without,
+)
+from deepnb.values.text import as_word
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -34,6 +46,8 @@ if TYPE_CHECKING:
 
 
 _TRANSCRIPT = "transcript of "
+LARGEST = 10_000_000
+"""Bytes of a file that is loaded."""
 
 
 @dataclass(frozen=True)
@@ -367,10 +381,20 @@ class SessionMemory(Part):
 
     def keep(self, directory: str | Path) -> int:
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""
-        from deepnb.session.disk import made_directory
+        from deepnb.backends.locks import directory_lock
 
         self._workspace.need("mounts")
-        count = self._workspace.home.storage.keep(made_directory(directory))
+        chosen = disk_path(directory)
+        if chosen.exists() and not chosen.is_dir():
+            raise InvalidError(f"{directory} is a file", "type the name of a directory")
+        try:
+            make_folder(chosen)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise InvalidError(f"{directory} can't be made ({why})", "type a directory you can write to") from None
+        with directory_lock(chosen.resolve()):  # which needs a directory that can be written to
+            pass
+        count = self._workspace.home.storage.keep(chosen.resolve())
         for name in self._workspace.threads.names:
             self._workspace.transcripts.keep(name)
         return count
@@ -448,12 +472,19 @@ class SessionMemory(Part):
 
     def load(self, file: str | Path, path: str | None = None) -> str:
         """Load a file from the disk into a memory file (by default the first source); returns its path."""
-        from deepnb.session.disk import load
-
-        path = check_path(path or self.sources[0])
-        known, text = load(file)
+        path, place = check_path(path or self.sources[0]), disk_path(file)
+        if not place.is_file():
+            raise NotFoundError(f"no file {file}", "type the path of a Markdown file on this disk")
+        if place.stat().st_size > LARGEST:
+            raise LimitError(f"{file} has more than {LARGEST // 1_000_000} MB", "load a shorter file")
+        try:
+            text = place.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidError(f"{file} is not UTF-8 text (byte {error.start})", "save it as UTF-8 first") from None
+        except OSError as error:
+            raise InvalidError(f"{file} can't be read ({error.strerror})") from None
         self.write(path, text)
-        self._copies[known] = text
+        self._copies[place.resolve()] = text
         return path
 
     def save(
@@ -463,12 +494,29 @@ class SessionMemory(Part):
 
         Gives (path, file) of each. A file that was changed there meanwhile is an error, unless `overwrite`.
         """
-        from deepnb.session.disk import save, targets
-
-        if not (pairs := targets(file, path, self.sources[0], self.paths())):
+        place = disk_path(file)
+        if place.suffix == ".md" and not place.is_dir():
+            pairs = ((path or self.sources[0], place),)
+        elif not (pairs := tuple((p, place / p.lstrip("/")) for p in ((path,) if path else self.paths()))):
             raise NotFoundError("no memory to save yet", "%memory add TEXT")
         texts = {p: self.read(p) for p, _ in pairs}
-        self._copies.update(save(file, pairs, texts, self._copies, overwrite=overwrite))
+        for p, target in pairs:
+            try:  # bytes that are not text are text that nothing equals
+                there = target.read_bytes().decode("utf-8", "surrogateescape")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise InvalidError(f"{target} can't be read ({error.strerror})", "choose another file") from None
+            if there not in (texts[p], self._copies.get(target.resolve())) and not overwrite:
+                do = f"%memory save --yes {as_word(str(file))} overwrites it"
+                raise RefusedError(f"{target} has changed on disk", do)
+        for p, target in pairs:
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(texts[p].encode())
+            except OSError as error:
+                raise RefusedError(f"{target} can't be written ({error.strerror})", "choose another file") from None
+            self._copies[target.resolve()] = texts[p]
         return pairs
 
     def diff(self, a: int | None = None, b: int | None = None) -> tuple[FileDiff, ...]:

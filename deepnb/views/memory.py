@@ -242,7 +242,7 @@ def entry_view(entry: Entry) -> Picture:
     return Picture((), [line], [h.fold(line, h.muted(entry.at), h.pre(diff, low=True))])
 
 
-def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> Picture:
+def journal_view(entries: Sequence[Entry], most: int = 20) -> Picture:
     """Return the newest entries of the journal, newest first, and how many there are before them."""
     if not entries:
         nothing = "no changes yet: type %memory add TEXT"
@@ -252,7 +252,7 @@ def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> P
     rest = [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
     lines = [*(indent(one.text()) for one in shown), *rest]
     body = [*(h.Html(one.html()) for one in shown), *map(h.muted, rest)]
-    return Picture(("journal", counted(len(entries), "change")), lines, body, stamp)
+    return Picture(("journal", counted(len(entries), "change")), lines, body)
 
 
 # -- changes that need the user's approval

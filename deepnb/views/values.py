@@ -1,19 +1,15 @@
 """What a value shows of itself as the last line of a cell: the fullest picture there is room for, and where to see all."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import unescape
 
-from deepnb.values.approvals import PendingCall
-from deepnb.values.files import FileDiff
 from deepnb.values.turn import Turn
 from deepnb.views import html as h
-from deepnb.views.approval import CallCard, approval_view
-from deepnb.views.diff import diff_view
 from deepnb.views.text import page
 from deepnb.views.turn import TurnView
-from deepnb.views.view import Picture, View, table_view
+from deepnb.views.view import Picture, View
 
 LIMIT = 1_900
 """Bytes of text that a picture has at most, without its last line and whatever its tags take."""
@@ -23,19 +19,6 @@ def turn_value(turn: Turn) -> View:
     """Return a turn as its cell showed it, below its prompt."""
     waits, rest = "%agent panel approvals shows all of the calls that wait", "all that happened: %agent transcript"
     return brief(TurnView(turn), rest=waits if turn.asked else f"whole answer: turn.text; {rest}")
-
-
-def diffs_value(diffs: Sequence[FileDiff]) -> View:
-    """Return what changed in some files."""
-    title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
-    return brief(diff_view(diffs, title), rest="whole diff: .unified() of each file")
-
-
-def calls_value(calls: Sequence[PendingCall]) -> View:
-    """Return calls that need approval, with what to type."""
-    cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
-    whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
-    return brief(whole, rest="all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
 
 
 @dataclass(frozen=True)
