@@ -135,8 +135,9 @@ def agent_switch(scene: Scene, args: Args) -> Result:
 
 
 def agent_fork(scene: Scene, args: Args) -> Result:
-    name = scene.session.fork(args["name"], args["at"])
-    return notice(f"thread {name}, forked from {scene.thread.parent} (%agent undo reverses this)")
+    name, work = scene.session.fork(args["name"], args["at"]), scene.session.workspace
+    source = work.threads.info(work.thread).parent
+    return notice(f"thread {name}, forked from {source} (%agent undo reverses this)")
 
 
 def agent_rewind(scene: Scene, args: Args) -> Result:

@@ -11,7 +11,7 @@ from deepnb.session.approvals import SessionApprovals
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import DeepnbError, RefusedError
-from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
+from deepnb.values.turn import ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
@@ -269,12 +269,6 @@ class Scene:
         cards = Cards(self.session.approvals, buttons=self.screen.notebook)
         self.session.workspace.current.watch(cards.follow)
         return cards
-
-    @property
-    def thread(self) -> ThreadInfo:
-        """The current thread as it is listed."""
-        work = self.session.workspace
-        return work.threads.info(work.thread)
 
     @property
     def stamp(self) -> str:

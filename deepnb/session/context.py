@@ -1,6 +1,6 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -119,23 +119,18 @@ class SessionContext:
         found = stack(built.stack, [name for name, _ in built.tools], built.model, sent, own=not graph)
         if graph is None:
             return found
-        return replace(
-            found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(self._changed_channels())
-        )
-
-    def _changed_channels(self) -> Iterator[tuple[str, int, str]]:
-        """Yield what each of the last turns changed in the state, beside what is shown elsewhere."""
         from deepnb.engine import keys
 
+        # What each of the last turns changed in the state, beside what is shown elsewhere.
         shown = {keys.MESSAGES, keys.FILES, *keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD}
-        work = self._workspace
-        turns, before = work.thread.turns[-_TURNS:], dict[str, str]()
+        turns, before, channels = work.thread.turns[-_TURNS:], dict[str, str](), list[tuple[str, int, str]]()
         for number, state in ((0, turns[0].before), *((turn.number, turn.after) for turn in turns)) if turns else ():
             values = work.state.values_at(state) if state.checkpoint else {}
             texts = {name: redact(repr(value)) for name, value in values.items() if name not in shown}
             changed = [name for name, text in texts.items() if number and text != before.get(name)]
-            yield from ((name, number, excerpt(texts[name])) for name in changed)
+            channels += ((name, number, excerpt(texts[name])) for name in changed)
             before = texts
+        return replace(found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(channels))
 
     # -- what can be done about it
 

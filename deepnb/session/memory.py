@@ -135,9 +135,11 @@ class SessionMemory(Part):
         `deepnb.search.Index.search`, such as `fusion="weight"` or `recency=30`. A shared thread finds nothing of
         MEMORY.md, nor of the transcripts of threads that are not shared.
         """
-        from deepnb.session.tables import hits
+        import pandas as pd
 
-        return hits(self.search_hits(query, k, transcripts=transcripts, **how))
+        names = ["path", "start", "end", "leg", "score", "heading", "text"]
+        found = self.search_hits(query, k, transcripts=transcripts, **how)
+        return pd.DataFrame([[getattr(hit, name) for name in names] for hit in found], columns=names)
 
     @property
     def embedding(self) -> str:
@@ -265,17 +267,19 @@ class SessionMemory(Part):
 
     def why(self, text: str) -> pd.DataFrame:
         """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text` in whatever case."""
-        from deepnb.session.tables import origins
+        import pandas as pd
 
         if not (sought := text.casefold().strip()):
             raise InvalidError("the query is empty", "type some words")
-        lines = [
-            (path, number, line)
-            for path in self.paths()
-            for number, line in enumerate(self._files.get(path, "").split("\n"), 1)
-            if sought in line.casefold()
-        ]
-        return origins(lines, self.log_entries())
+        rows, entries = [], self.log_entries()[::-1]
+        for path in self.paths():
+            for number, line in enumerate(self._files.get(path, "").split("\n"), 1):
+                if sought in line.casefold():
+                    brought = (e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n"))
+                    last = next(((e.at, e.turn, e.origin, e.id) for e in brought), ("", None, "", ""))
+                    rows.append((line, path, number, *last))
+        names = ["text", "path", "line", "at", "turn", "origin", "entry"]
+        return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
     def pending(self) -> tuple[HeldChange, ...]:
         """Changes that need the user's approval."""

@@ -20,7 +20,7 @@ from deepnb.values.turn import (
 from deepnb.values.xray import cache_drops
 
 if TYPE_CHECKING:
-    from deepnb.search import Hit
+    pass
 
 
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
@@ -76,23 +76,6 @@ def journal(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per change of a file, oldest first; `at` is an ISO timestamp, `change` the first line that changed."""
     rows = [(e.at, e.turn, e.origin, e.change(32), e.path, e.note, e.id, e.thread, e.cell, e.diff) for e in entries]
     names = ["at", "turn", "origin", "change", "path", "note", "id", "thread", "cell", "diff"]
-    return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
-
-
-def hits(found: Sequence[Hit]) -> pd.DataFrame:
-    """One row per passage that was found, best first: lines from 1, and the legs that found it."""
-    names = ["path", "start", "end", "leg", "score", "heading", "text"]
-    return pd.DataFrame([[getattr(hit, name) for name in names] for hit in found], columns=names)
-
-
-def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> pd.DataFrame:
-    """One row per line: where it is, and the last entry that brought it there."""
-    rows = []
-    for path, number, line in lines:
-        brought = [e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n")]
-        last = brought[-1] if brought else None
-        rows.append((line, path, number, *((last.at, last.turn, last.origin, last.id) if last else ("", None, "", ""))))
-    names = ["text", "path", "line", "at", "turn", "origin", "entry"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
