@@ -64,7 +64,11 @@ def matcher(names_of: NamesOf) -> Any:
             is_prompt = bool(typed) and subcommand("agent", typed[0]) is None
         if is_prompt:
             fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", until)[0]  # type: ignore[index]
-            found = [SimpleCompletion(word, type="column") for word in columns(fragment, names)]
+            known = list(names("column")) if fragment else []
+            if "[" not in fragment:  # after `{table[` the rest of the placeholder, else the column alone
+                known = [one.partition("[")[2].removesuffix("]}") for one in known]
+            words = [word for word in dict.fromkeys(known) if word.startswith(fragment) and word != fragment]
+            found = [SimpleCompletion(word, type="column") for word in words]
             return {"completions": found, "matched_fragment": fragment, "suppress": False}
         if match is None:
             return {"completions": []}
@@ -78,13 +82,6 @@ def matcher(names_of: NamesOf) -> Any:
         return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
 
     return deepnb_matcher
-
-
-def columns(fragment: str, names: NamesOf) -> list[str]:
-    """Return the columns that a word of a prompt may be; after `{table[` with the rest of the placeholder."""
-    known = names("column") if fragment else ()
-    words = known if "[" in fragment else [one.partition("[")[2].removesuffix("]}") for one in known]
-    return [word for word in dict.fromkeys(words) if word.startswith(fragment) and word != fragment]
 
 
 def install(ip: Any, names_of: NamesOf) -> None:

@@ -139,21 +139,17 @@ def _fences(text: str) -> Iterator[Span]:
             if line.lstrip(" \t")[:1] != ">" and depth:
                 yield start, at
                 fence = ""
-            elif end and end["fence"].startswith(fence) and _width(end["lead"]) <= width + 3:
+            elif end and end["fence"].startswith(fence) and len(end["lead"].expandtabs(4)) <= width + 3:
                 yield start, at + len(line)
                 fence = ""
                 at += len(line)
                 continue
         if not fence and (begin := _FENCE.match(line)):
             fence, start = begin["ticks"] or begin["tildes"], at
-            width, depth = _width(begin["lead"]), begin["lead"].count(">")
+            width, depth = len(begin["lead"].expandtabs(4)), begin["lead"].count(">")
         at += len(line)
     if fence:
         yield start, len(text)
-
-
-def _width(lead: str) -> int:
-    return len(lead.expandtabs(4))
 
 
 def _code_spans(text: str, start: int, end: int, blank: list[int]) -> Iterator[Span]:

@@ -53,10 +53,7 @@ class Sessions:
     def attach(
         self, name: str, graph: Any, messages_key: str | None, header: str | None = None
     ) -> tuple[Session, bool]:
-        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new.
-
-        A `header` that is named is asked for again.
-        """
+        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new."""
         self.live.workspace.current.idle()
         known = self._attached.get(name)
         attached = known.options.graph if known is not None else None

@@ -80,10 +80,7 @@ def _picture(value: object) -> Any:
 
 
 def forgotten(session: Session) -> str:
-    """Return what of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
-
-    Starts no engine.
-    """
+    """Return what of a session is in this kernel only, or where it is kept, in one line, and start no engine for it."""
     if (kept := session.workspace.persistence) is not None:
         from deepnb.values.text import as_word
 

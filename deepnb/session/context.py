@@ -16,7 +16,7 @@ from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.offload import BroughtBack, Flush, HistorySection, HistorySections, Offload
 from deepnb.values.text import excerpt, moment
-from deepnb.values.turn import Call, Compacted, Event, Flushed
+from deepnb.values.turn import Compacted, Event, Flushed
 from deepnb.values.xray import Stack, Xray, nodes
 
 T = TypeVar("T")
@@ -85,7 +85,14 @@ class SessionContext:
         if not sent:
             raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
-        chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
+        if not (there := [c for number, c in sent if number == at]):
+            what = f"no model call in turn {at}: choose a turn from 1 to {sent[-1][0]}"
+            raise NotFoundError(what, "%agent turns lists them")
+        answers = [c for c in there if c.purpose == "answer" and not c.path] or there
+        chosen = answers[-1] if call is None else next((c for c in there if c.number == call), None)
+        if chosen is None:
+            numbers = ", ".join(str(c.number) for c in there)
+            raise NotFoundError(f"no call {call} in turn {at}: its calls are {numbers}", "%agent budget lists them")
         assert chosen.request is not None
         place = next(i for i, (number, c) in enumerate(sent) if number == at and c is chosen)
         of_its_kind = (
@@ -278,16 +285,3 @@ class SessionContext:
                 f"choose fewer: {SYNTAX}",
             )
         return brought
-
-
-def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
-    if not there:
-        raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
-    if call is None:
-        return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
-    if (found := next((c for c in there if c.number == call), None)) is None:
-        raise NotFoundError(
-            f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
-            "%agent budget lists them",
-        )
-    return found

@@ -71,10 +71,7 @@ class GrowingMarkdown:
         self.end.markdown += clean(text.removesuffix(self._carriage_return) if self._carriage_return else text)
 
     def cut(self, inside: bool = True) -> bool:
-        """Cut off what is finished of the end, where there is a place: `end` is then a new piece.
-
-        Without `inside` only between two blocks that are in no other.
-        """
+        """Cut off what is finished of the end, if there is a place; without `inside` only between blocks that are in no other."""
         end = self.end
         found = find_cut(end.markdown, end.above, end.links)
         if found is None or (found[1].open and not inside):
@@ -104,10 +101,7 @@ class _Level:
 
 
 def find_cut(text: str, above: Border | None, links: MutableMapping[str, Any]) -> tuple[int, Border] | None:
-    """Return where `text` can be cut, and the border there: at the outermost place that leaves a short end.
-
-    None where there is no place yet.
-    """
+    """Return where `text` can be cut, and the border there: at the outermost place that leaves a short end, if there is one."""
     from deepnb.views.markdown import blocks
 
     opened = above.source if above else ""

@@ -18,7 +18,7 @@ from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, indent, middle_cut, page, short
-from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
+from deepnb.views.tool import Tool, call_line, is_task, task_html, task_text, tool_html, tool_text, who
 from deepnb.views.view import Picture
 
 _GROWING = 2_000
@@ -187,7 +187,9 @@ class ToolSegment(Tool):
         last = self.children[-1]
         if isinstance(last, Answer):
             return _tail(last.parts)[-80:]
-        return doing(last) if isinstance(last, ToolSegment) else last.text()
+        if not isinstance(last, ToolSegment):
+            return last.text()
+        return f"subagent {who(last)}" if is_task(last) else call_line(last.name, last.args, 60)
 
 
 Segment = Answer | Thinking | ToolSegment | Printed | Rich | Picture
@@ -223,10 +225,7 @@ class Segments:
         """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
     def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
-        """Return the index of the segment that `event` made or changed; None where there is nothing to show.
-
-        `path` is what is left of the event's own, inside the calls it happened in.
-        """
+        """Return the index of the segment that `event` made or changed; `path` is what is left of its own, inside a call."""
         if path := event.path if path is None else path:
             return self._nest(event, path)
         if not isinstance(event, values.ThinkingDelta):

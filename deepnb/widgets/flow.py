@@ -157,10 +157,7 @@ class Flow:
         return freed
 
     def end(self, more: int = 0) -> None:
-        """Nothing more comes: everything is looked at once more, and what has not changed is not sent.
-
-        `more` are outputs that the screen has, which nobody else wants.
-        """
+        """Nothing more comes: look at everything once more. `more` are outputs that the screen has, which nobody else wants."""
         self._ended = True
         self.close_block()
         self._runs = [_joined(run, blocks=True) for run in self._runs]
