@@ -112,11 +112,11 @@ def fit(sub: usage.Sub, rest: str) -> dict[str, Value] | None:
     args: dict[str, Value] = {arg.key: None for arg in sub.args}
     args |= {flag.key: None if flag.label else False for flag in sub.flags}
     last: dict[str, Value] = {}  # the flags behind a text: %memory add TEXT --to PATH
-    for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in usage.TAKES_THE_REST else ():
-        behind = r"(?:=|\s+)(\S+)" if flag.label else "()"
-        found = re.fullmatch(rf"(.*\S)\s+{flag.name}{behind}", rest.strip(), re.DOTALL)
-        if flag.key not in last and found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
-            rest, last[flag.key] = found[1], given
+    for one in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in usage.TAKES_THE_REST else ():
+        behind = r"(?:=|\s+)(\S+)" if one.label else "()"
+        found = re.fullmatch(rf"(.*\S)\s+{one.name}{behind}", rest.strip(), re.DOTALL)
+        if one.key not in last and found and (given := _flag_value(one, bool(one.label), found[2])) is not None:
+            rest, last[one.key] = found[1], given
     args |= last
     todo = list(sub.args)
     while rest:

@@ -499,9 +499,10 @@ class SessionMemory(Part):
         Gives (path, file) of each. A file that was changed there meanwhile is an error, unless `overwrite`.
         """
         place = disk_path(file)
+        pairs = tuple((p, place / p.lstrip("/")) for p in ((path,) if path else self.paths()))
         if place.suffix == ".md" and not place.is_dir():
             pairs = ((path or self.sources[0], place),)
-        elif not (pairs := tuple((p, place / p.lstrip("/")) for p in ((path,) if path else self.paths()))):
+        if not pairs:
             raise NotFoundError("no memory to save yet", "%memory add TEXT")
         texts = {p: self.read(p) for p, _ in pairs}
         for p, target in pairs:
