@@ -29,7 +29,11 @@ KINDS = (".ipynb", ".html", ".jsonl")
 
 
 def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bool) -> Path:
-    """Write a thread as a file, as the end of its name says."""
+    """Write a thread as a file: a notebook, a page for a browser, or its transcript, without credentials.
+
+    The end of the name decides: `.ipynb` is a notebook whose cells are the prompts, with their answers as outputs; `.html`
+    one page with no script and nothing from elsewhere; `.jsonl` the transcript, which `%agent open` reads again.
+    """
     file = named_file(path, *KINDS)
     one = workspace.threads[thread]
     if not one.turns:
