@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import TextView, View, notice_view
 from deepnb.widgets.approval import arguments
-from deepnb.widgets.screen import Counted, LateScreen, Notebook, Screen
+from deepnb.widgets.screen import Counted, Notebook, Screen
 from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
@@ -117,12 +118,8 @@ def show_asked(scene: Scene, used: int = 0) -> None:
     asked, waiting = scene.session.asked, scene.session.approvals.asked()
     if not any(call.thread == scene.session.thread for call in waiting):
         return
-    holds = scene.screen.notebook and not scene.config.updates
-    place = LateScreen(scene.screen) if holds else scene.screen
     turn = replace(scene.session.turns[-1], asked=asked)
-    scene.cards.show(turn, place, used, partial(decide, scene), footer_view(turn))
-    if isinstance(place, LateScreen):
-        place.publish()
+    scene.cards.show(turn, scene.screen, used, partial(decide, scene), footer_view(turn))
     scene.cards.follow()  # some of them may be decided
 
 
@@ -141,9 +138,8 @@ def watch(
     `deliver` is given a turn that ended well and says what to show of it above the footer. A turn whose calls
     need approval ends with their card. `screen` is where to show it, the cell's if not given.
     """
-    holds = scene.screen.notebook and not scene.config.updates
-    place = screen or (LateScreen(scene.screen) if holds else Counted(scene.screen))
-    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() and not holds else None
+    place = screen or Counted(scene.screen)
+    stop = interrupt if isinstance(scene.screen, Notebook) and scene.in_cell() else None
     display = QuietTurn(place) if quiet else turn_display(place, hz=scene.config.stream_hz, stop=stop)
     current = scene.session.workspace.current
     current.live = display.add
@@ -169,16 +165,14 @@ def watch(
                 scene.cards.show(turn, below, getattr(place, "shown", 0), partial(decide, scene), footer)
     except KeyboardInterrupt:
         stopped = True
-    if isinstance(place, LateScreen):
-        place.publish()
     if stopped and problem is None:
         kept = _goes_on(scene.session, turn) if turn.asked else "its answer is kept; you can run the cells below"
         problem = DeepnbError("interrupted after the turn had ended", kept)
     if problem is not None:
         raise problem
     if turn.asked and screen is None and scene.config.stop_at_approval:
-        error = approval_needed(turn.asked, buttons=scene.buttons)
-        error.shown = scene.buttons and scene.cards.say_stop(notice_view(str(error)), scene.screen)
+        error = approval_needed(turn.asked, buttons=scene.screen.notebook)
+        error.shown = scene.screen.notebook and scene.cards.say_stop(notice_view(str(error)), scene.screen)
         raise error
     return turn
 
@@ -255,10 +249,17 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
     value: Any = turn.text if turn.structured is None else turn.structured
     views: list[View] = []
     if run.format == "json":
-        value = parsed_json(turn.text)
+        for candidate in (turn.text, *code_cells.code_blocks(turn.text)):  # the whole of it, or a block that is one
+            with suppress(ValueError):
+                value = json.loads(candidate)
+                break
+        else:
+            raise InvalidError("the answer is not JSON", "ask again for JSON only")
         views = [TextView("", json.dumps(value, ensure_ascii=False, indent=2))]
     elif run.format == "code":
-        value = code_cells.first_code(turn.text)
+        if not (blocks := code_cells.code_blocks(turn.text)):
+            raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
+        value = blocks[0]
         put = scene.put_code(value, "the code is in the next cell")
         views = [put] if put else []
     elif run.format == "text" or run.format.startswith(SCHEMA):
@@ -274,16 +275,6 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
             value = value if table is None else table
         scene.namespace[run.as_name] = value
     return [] if run.quiet and run.as_name else views
-
-
-def parsed_json(text: str) -> Any:
-    """Return the JSON value of an answer: the whole of it, or its first fenced block that is one."""
-    for candidate in (text, *code_cells.code_blocks(text)):
-        try:
-            return json.loads(candidate)
-        except ValueError:
-            continue
-    raise InvalidError("the answer is not JSON", "ask again for JSON only")
 
 
 # -- decisions by command: which calls they are on, and what they say

@@ -55,14 +55,6 @@ def code_blocks(text: str) -> list[str]:
     return [match[3].rstrip("\n") for match in _FENCE.finditer(text)]
 
 
-def first_code(text: str) -> str:
-    """Return the first fenced block of an answer; an error if it has no block."""
-    blocks = code_blocks(text)
-    if not blocks:
-        raise InvalidError("the answer has no code block", "ask for code, or leave out --format code")
-    return blocks[0]
-
-
 def called_code(turn: Turn) -> list[str]:
     """Return the code of the main agent's calls, those that wait for approval included."""
     calls = [(e.name, e.args) for e in turn.events if isinstance(e, ToolStarted) and not e.path]

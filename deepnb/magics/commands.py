@@ -49,11 +49,9 @@ def agent_record(scene: Scene, args: Args) -> Result:
 
 
 def agent_replay(scene: Scene, args: Args) -> Result:
-    from deepnb.session.disk import played
-
     session = scene.session
     if args["file"] is None:
-        tape = played(session.workspace)
+        tape = getattr(getattr(session.options.model, "player", None), "tape", None)
         return notice(f"the model is {tape.label}" if tape is not None else "no tape is being played")
     tape = session.replay(args["file"].strip("\"'"))
     for line in tape.notices:
@@ -137,8 +135,9 @@ def agent_switch(scene: Scene, args: Args) -> Result:
 
 
 def agent_fork(scene: Scene, args: Args) -> Result:
-    name = scene.session.fork(args["name"], args["at"])
-    return notice(f"thread {name}, forked from {scene.thread.parent} (%agent undo reverses this)")
+    name, work = scene.session.fork(args["name"], args["at"]), scene.session.workspace
+    source = work.threads.info(work.thread).parent
+    return notice(f"thread {name}, forked from {source} (%agent undo reverses this)")
 
 
 def agent_rewind(scene: Scene, args: Args) -> Result:
@@ -192,7 +191,10 @@ def agent_history(scene: Scene, args: Args) -> Result:
     if args["bring"] == "none":
         scene.session.bring_back(None)
         return notice("nothing is added to the next prompt")
-    brought = scene.session.bring_back(*_picked(args["bring"]))
+    section, _, messages = args["bring"].partition(":")  # 1:2,5-7 is section 1 and its messages 2, 5, 6 and 7
+    runs = [run.partition("-") for run in messages.split(",") if run]
+    numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
+    brought = scene.session.bring_back(int(section), numbers if messages else None)
     return notice(f"added to the next prompt: {brought.line if brought else 'nothing'}")
 
 
@@ -246,14 +248,6 @@ AGENT: dict[str, Command] = {
     "graph": lambda scene, _: stack_view(scene.session.stack(), scene.stamp),
     **{command.__name__.removeprefix("agent_"): command for command in _COMMANDS},
 }
-
-
-def _picked(text: str) -> tuple[int, list[int] | None]:
-    """Return `1:2,5-7` as section 1 and its messages 2, 5, 6 and 7; `1` alone as all of them."""
-    section, _, messages = text.partition(":")
-    runs = [run.partition("-") for run in messages.split(",") if run]
-    numbers = [n for first, _, last in runs for n in range(int(first), min(int(last or first), int(first) + _RUN) + 1)]
-    return int(section), numbers if messages else None
 
 
 def attach(scene: Scene, args: Args, graph: Any) -> Result:

@@ -6,71 +6,24 @@ where the older `complete_command` hook is not. In a prompt the columns of table
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from deepnb.magics.usage import MAGICS, OPTIONS, TOOL_WORDS, Flag, subcommand, subcommands
+from deepnb.magics.usage import MAGICS, OPTIONS, Flag, subcommand, subcommands
 from deepnb.values import wings
-
-T = TypeVar("T")
 
 IDENTIFIER = "deepnb"
 _NAMES = "|".join(MAGICS)
 _LINE = re.compile(rf"\s*(?:[\w.]+\s*=\s*)?%({_NAMES})\s(.*)", re.DOTALL)
 _CELL = re.compile(rf"%%({_NAMES})\s(.*)", re.DOTALL)
 
-LOOKED_UP = ("change", "pending", "messages", "bundled", "column")
-"""Kinds of words: ids of the journal and of what needs approval, sections of the history, skills that can be added,
-columns of tables as a prompt names them, `{table[column]}`."""
+NamesOf = Callable[[str], Iterable[str]]
+"""Kind of a word, as `usage.py` has it -> the names there are of it, those that are most likely meant first."""
+_OWN = ("thread", "job", "skill", "turn", "call", "change", "pending", "messages", "bundled")
+"""Kinds that nothing but a name of deepnb's can be."""
 _ANY_NAME = "?"
 
 
-@dataclass(frozen=True)
-class Names:
-    """What there is to name: models and variables that hold one, threads, memory files, those of the disk, skills."""
-
-    models: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    threads: tuple[str, ...] = ()
-    memory: tuple[str, ...] = ()
-    skills: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    subagents: tuple[str, ...] = ()
-    jobs: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    own_tools: tuple[str, ...] = ()
-    """The user's, and the MCP servers: what can be removed."""
-    functions: tuple[str, ...] = ()
-    turns: int = 0
-    calls: tuple[str, ...] = ()
-    """`TURN.CALL` of the model calls whose request was kept."""
-    more: Callable[[str], tuple[str, ...]] = lambda kind: ()
-    """The words of a kind that is looked up only when it is asked for: one of LOOKED_UP."""
-
-    def of(self, kind: str) -> tuple[str, ...]:
-        """Return the names that a word of this kind may be."""
-        if kind in LOOKED_UP:
-            return _asked(lambda: self.more(kind), ())
-        turns = tuple(str(n) for n in range(self.turns, 0, -1))
-        by_kind = {"model": self.models, "thread": self.threads, "job": self.jobs, "provider": self.providers}
-        by_kind |= dict.fromkeys(("path", "place", "file"), self.memory)
-        by_kind |= {"recording": ("stop",), "subagents": ("add", "remove", *self.subagents)}
-        by_kind |= {"turn": turns, "call": (*turns, *self.calls), "skill": self.skills, "tools": TOOL_WORDS}
-        return by_kind.get(kind, ("user", "project", *self.sources) if kind == "source" else ())
-
-
-class _AnyNames(Names):
-    """One name of each kind that nothing but a name of deepnb's can be."""
-
-    def of(self, kind: str) -> tuple[str, ...]:
-        own = (*LOOKED_UP, "thread", "job", "skill", "turn", "call")
-        return (_ANY_NAME,) if kind in own else ()
-
-
-_ANY = _AnyNames()
-
-
-def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool = False) -> list[str]:
+def candidates(magic: str, line: str, cursor_text: str, names: NamesOf, cell: bool = False) -> list[str]:
     """Return the words that can stand where `cursor_text` stands, the end of `line`, which begins after the magic's name.
 
     `cell` tells the first line of a cell magic from a line magic.
@@ -83,29 +36,47 @@ def candidates(magic: str, line: str, cursor_text: str, names: Names, cell: bool
         offered = _names_of(magic) if not words and not cell else []
         offered += _flag_words(OPTIONS, typed, waiting, cursor_text, names)
     elif cell:
-        offered = list(names.memory if magic == "memory" else names.skills) if not words else []
+        offered = list(names("path" if magic == "memory" else "skill")) if not words else []
     else:
         offered = _after_subcommand(magic, words, cursor_text, names) if words else _names_of(magic)
     return [word for word in dict.fromkeys(offered) if word.startswith(cursor_text) and word != cursor_text]
 
 
-def matcher(get_names: Callable[[], Names]) -> Any:
-    """Return a matcher for `ip.Completer.custom_matchers`; `get_names` is asked at each Tab on a line of ours."""
+def matcher(names_of: NamesOf) -> Any:
+    """Return a matcher for `ip.Completer.custom_matchers`; `names_of` is asked at each Tab on a line of ours."""
     from IPython.core.completer import SimpleCompletion, context_matcher
+
+    def names(kind: str) -> Iterable[str]:  # nothing where they can't be told: a Tab never shows a traceback
+        try:
+            return list(names_of(kind))
+        except Exception:
+            return ()
 
     @context_matcher(priority=100, identifier=IDENTIFIER)
     def deepnb_matcher(context: Any) -> dict[str, Any]:
-        if in_prompt(context.full_text, context.cursor_line, context.text_until_cursor):
-            fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", context.text_until_cursor)[0]  # type: ignore[index]
-            found = [SimpleCompletion(word, type="column") for word in columns(fragment, _asked(get_names, Names()))]
+        until, row, lines = context.text_until_cursor, context.cursor_line, context.full_text.split("\n")
+        head = next((i for i, line in enumerate(lines) if line.strip()), 0)
+        cell = lines[head].startswith("%%")
+        match = (_CELL if cell else _LINE).fullmatch(until) if not cell or row == head else None
+        is_prompt = cell and row > head and re.match(r"%%agent\b", lines[head]) is not None
+        if match and not cell and match[1] == "agent":  # on a line the first word may be a subcommand
+            typed = _read_flags(OPTIONS, re.split(r"\s+", match[2])[:-1])[2]
+            is_prompt = bool(typed) and subcommand("agent", typed[0]) is None
+        if is_prompt:
+            fragment = re.search(r"\{[^{}\n]*\Z|\w*\Z", until)[0]  # type: ignore[index]
+            known = list(names("column")) if fragment else []
+            if "[" not in fragment:  # after `{table[` the rest of the placeholder, else the column alone
+                known = [one.partition("[")[2].removesuffix("]}") for one in known]
+            words = [word for word in dict.fromkeys(known) if word.startswith(fragment) and word != fragment]
+            found = [SimpleCompletion(word, type="column") for word in words]
             return {"completions": found, "matched_fragment": fragment, "suppress": False}
-        place = line_of(context.full_text, context.cursor_line, context.text_until_cursor)
-        if place is None:
+        if match is None:
             return {"completions": []}
-        magic, line, cell = place
+        magic, line = match.groups()
         fragment = re.search(r"\S*\Z", line)[0]  # type: ignore[index]
-        words = candidates(magic, line, fragment, _asked(get_names, Names()), cell)
-        if not words and candidates(magic, line, "", _ANY, cell) == [_ANY_NAME]:
+        words = candidates(magic, line, fragment, names, cell)
+        any_name = candidates(magic, line, "", lambda kind: [_ANY_NAME] * (kind in _OWN), cell)
+        if not words and any_name == [_ANY_NAME]:
             words = [fragment]  # IPython heeds `suppress` only where there is something, and variables are wrong here
         found = [SimpleCompletion(word, type="magic") for word in words]
         return {"completions": found, "matched_fragment": fragment, "suppress": bool(words), "ordered": True}
@@ -113,39 +84,10 @@ def matcher(get_names: Callable[[], Names]) -> Any:
     return deepnb_matcher
 
 
-def in_prompt(cell: str, row: int, until_cursor: str) -> bool:
-    """Return whether the cursor is in a prompt: below the head of an `%%agent` cell, or on a line, not in its first word."""
-    lines = cell.split("\n")
-    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    if lines[head].startswith("%%"):
-        return row > head and re.match(r"%%agent\b", lines[head]) is not None
-    match = _LINE.fullmatch(until_cursor)
-    words = _read_flags(OPTIONS, re.split(r"\s+", match[2])[:-1])[2] if match else []
-    return match is not None and match[1] == "agent" and bool(words) and subcommand("agent", words[0]) is None
-
-
-def columns(fragment: str, names: Names) -> list[str]:
-    """Return the columns that a word of a prompt may be; after `{table[` with the rest of the placeholder."""
-    known = names.of("column") if fragment else ()
-    words = known if "[" in fragment else [one.partition("[")[2].removesuffix("]}") for one in known]
-    return [word for word in dict.fromkeys(words) if word.startswith(fragment) and word != fragment]
-
-
-def line_of(cell: str, row: int, until_cursor: str) -> tuple[str, str, bool] | None:
-    """Return the magic, its line up to the cursor and whether it heads a cell; None on a line that is not ours."""
-    lines = cell.split("\n")
-    head = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    in_cell_magic = lines[head].startswith("%%")
-    if in_cell_magic and row != head:
-        return None
-    match = (_CELL if in_cell_magic else _LINE).fullmatch(until_cursor)
-    return (match[1], match[2], in_cell_magic) if match else None
-
-
-def install(ip: Any, get_names: Callable[[], Names]) -> None:
+def install(ip: Any, names_of: NamesOf) -> None:
     """Add the matcher to a shell; a second time replaces the first."""
     uninstall(ip)
-    ip.Completer.custom_matchers.append(matcher(get_names))
+    ip.Completer.custom_matchers.append(matcher(names_of))
 
 
 def uninstall(ip: Any) -> None:
@@ -168,7 +110,7 @@ def _read_flags(flags: Iterable[Flag], words: list[str]) -> tuple[set[Flag], Fla
     return typed, waiting, others
 
 
-def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Names) -> list[str]:
+def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: NamesOf) -> list[str]:
     """Return what may stand after a subcommand and the words that follow it; nothing once the text is free."""
     sub = subcommand(magic, words[0])
     if sub is None:
@@ -177,9 +119,15 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
     typed, waiting, others = _read_flags(sub.flags, words[1:])
     for _ in others:
         if words[1:] == ["remove"] and todo and todo[0].kind == "subagents":
-            return list(names.subagents)
+            return list(names("subagent"))
         if todo and todo[0].kind == "tools":
-            return _tool_names(words[1:], names)
+            verb, *rest = words[1:]
+            if verb == "add":  # nothing in the command of a server
+                is_server = any(word.startswith("mcp:") for word in rest)
+                return [] if is_server else [*names("function"), "mcp:", "--name", "--env", "--timeout"]
+            if verb == "remove":
+                return list(names("own tool"))
+            return list(names("tool")) if verb == "off" or (verb in ("ask", "allow", "deny") and not rest) else []
         if not todo or todo[0].kind in ("text", "file"):
             return []
         todo.pop(0)
@@ -191,43 +139,24 @@ def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: Nam
         topics = wings.part("%agent help TOPIC") if wings.home("%agent help TOPIC") else ()
         offered = [*_names_of(sub.magic), *topics]
     elif arg is not None and sub.magic == "skills" and arg.kind == "file":  # files of the disk, which IPython offers
-        offered = list(names.of("bundled") if sub.name == "add" else names.skills)
+        offered = list(names("bundled" if sub.name == "add" else "skill"))
     elif arg is not None:
-        offered = list(arg.choices or names.of(arg.kind))
+        offered = list(arg.choices or names(arg.kind))
     return offered + words_here
 
 
-def _tool_names(words: list[str], names: Names) -> list[str]:
-    """Return what may stand after `tools` and these words; nothing in the command of a server."""
-    first, *rest = words
-    if first == "add":
-        is_server = any(w.startswith("mcp:") for w in rest)
-        return [] if is_server else [*names.functions, "mcp:", "--name", "--env", "--timeout"]
-    if first == "remove":
-        return list(names.own_tools)
-    return list(names.tools) if first == "off" or (first in ("ask", "allow", "deny") and not rest) else []
-
-
 def _flag_words(
-    flags: Iterable[Flag], typed: set[Flag], waiting: Flag | None, cursor_text: str, names: Names
+    flags: Iterable[Flag], typed: set[Flag], waiting: Flag | None, cursor_text: str, names: NamesOf
 ) -> list[str]:
     """Return the values of the last flag, or of one that is being typed with its `=`, else the flags not yet typed."""
     if waiting is not None:
-        return list(waiting.choices or names.of(waiting.kind))
+        return list(waiting.choices or names(waiting.kind))
     name, eq, _ = cursor_text.partition("=")
     if eq:
         flag = next((f for f in flags if f.name == name), None)
-        return [f"{name}={value}" for value in (flag.choices or names.of(flag.kind))] if flag else []
+        return [f"{name}={value}" for value in (flag.choices or names(flag.kind))] if flag else []
     return [flag.name for flag in flags if flag not in typed]
 
 
 def _names_of(magic: str) -> list[str]:
     return [sub.name for sub in subcommands(magic)]
-
-
-def _asked(what: Callable[[], T], otherwise: T) -> T:
-    """Return what there is to name, or nothing: a Tab never shows a traceback."""
-    try:
-        return what()
-    except Exception:
-        return otherwise

@@ -104,11 +104,6 @@ class DeepNB(Configurable):
     prices = Dict(
         help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     )
-    updates = Bool(
-        True,
-        help="Whether the front end can update an output in its place; False: a turn is shown when it has ended, and"
-        " calls are approved by typing.",
-    )
     tools = Enum(
         ("lean", "short", "full"),
         None,

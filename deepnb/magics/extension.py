@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import Context
-from functools import cached_property, partial
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from deepnb.magics import complete, last_error, shell, transform
 from deepnb.magics.config import DeepNB
 from deepnb.magics.last_error import LastError
-from deepnb.magics.usage import LEFT_OUT, MAGICS, subcommand, usage_text
+from deepnb.magics.usage import LEFT_OUT, MAGICS, TOOL_WORDS, subcommand, usage_text
 from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
@@ -52,7 +52,6 @@ class Extension:
         self._typed = ""
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
-        self._debugged: dict[str, Any] = {}
         self._last_error = LastError(ip)
         self._offered: set[type] = set()
         """The kinds of errors that were seen: below the first of each, a notebook offers help."""
@@ -74,8 +73,10 @@ class Extension:
         return self.sessions.current
 
     def _join(self, session: Session) -> None:
-        session.workspace.current.shell = self.kernel
-        session.workspace.current.wake = partial(self._wake, session)
+        current, loop = session.workspace.current, getattr(getattr(self.ip, "kernel", None), "io_loop", None)
+        current.shell = self.kernel
+        if loop is not None:  # what a background job has left is taken over as soon as no cell is running
+            current.wake = lambda: loop.add_callback(Context().run, current.catch_up)
 
     @cached_property
     def kernel(self) -> ShellKernel:
@@ -85,11 +86,9 @@ class Extension:
 
     @cached_property
     def screen(self) -> Screen:
-        from deepnb.widgets.screen import AppScreen, Notebook, Terminal, in_voila
+        from deepnb.widgets.screen import Notebook, Terminal
 
-        if not hasattr(self.ip, "kernel"):
-            return Terminal()
-        return AppScreen() if in_voila() else Notebook()
+        return Notebook() if hasattr(self.ip, "kernel") else Terminal()
 
     @property
     def scene(self) -> Scene:
@@ -159,7 +158,7 @@ class Extension:
             for line in filter(None, map(shell.forgotten, self.sessions)):
                 self._say(line)
 
-    def _say(self, line: str, kind: Literal["note", "ok", "error", "hint"] = "note") -> None:
+    def _say(self, line: str, kind: Literal["note", "ok", "hint"] = "note") -> None:
         from deepnb.views.view import notice_view
 
         self.screen.show(notice_view(line, kind))
@@ -182,10 +181,6 @@ class Extension:
         try:
             return self._run(magic, line, body)
         except DeepnbError as error:
-            from deepnb.widgets.screen import in_voila
-
-            if in_voila():  # which strips what a cell that fails has printed
-                self._say(error.typed, "error")
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
@@ -253,21 +248,14 @@ class Extension:
         made: Callable[..., Any] = run
         return made
 
-    def _wake(self, session: Session) -> None:
-        """Have a session take over what a background job has left, as soon as no cell is running."""
-        loop = getattr(getattr(self.ip, "kernel", None), "io_loop", None)
-        if loop is not None:
-            loop.add_callback(Context().run, session.workspace.current.catch_up)
-
-    def _names(self) -> complete.Names:
+    def _names(self, kind: str) -> Iterable[str]:
         sessions, variables = self.sessions, _Variables(self.ip, self._cells)
         own = sessions.live.workspace.threads.names if sessions.read_only else ()
-        return complete_names(self.session, variables, (*own, *sessions.opened))
+        return complete_names(kind, self.session, variables, (*own, *sessions.opened))
 
     def _before_cell(self, info: Any) -> None:
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
         self._typed = str(getattr(info, "raw_cell", "") or "")
-        self._debugged = last_error.last_error()
         self._cells |= {self._cell} if self._cell else set()
         if "kernel" in self.__dict__:
             self.kernel.begin_cell()
@@ -276,8 +264,6 @@ class Extension:
 
     def _after_cell(self, result: Any) -> None:
         self._in_cell = False
-        if isinstance(result.error_in_exec, last_error.ApprovalNeeded):
-            last_error.restore(self._debugged)
         self.config.settle(self.ip.config)
         if self._last_error.note(result):
             kind, offer = type(self._last_error.error), self.config.offer_explain
@@ -291,54 +277,64 @@ class Extension:
             self._preload.begin()
 
 
-def complete_names(session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()) -> complete.Names:
-    """Return what can be completed in a session just now; asks nothing that would start the engine."""
+def complete_names(
+    kind: str, session: Session, variables: Mapping[str, Any], threads: Iterable[str] = ()
+) -> Iterable[str]:
+    """Return what can be completed in a session where a word of this kind stands; asks nothing that would start the engine."""
     from deepnb.models.keys import EXAMPLES, PROVIDERS
     from deepnb.running.sources import paths
     from deepnb.values.turn import Snapshot
-
-    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
-    types = {name: type(value) for name, value in variables.items()}
-    usable = (n for n, kind in types.items() if hasattr(kind, "_llm_type") or hasattr(kind, "get_state_history"))
-    callable_ = (n for n, kind in types.items() if issubclass(kind, FunctionType) or hasattr(kind, "args_schema"))
-    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
-    written = (p.split("/")[-2] for p in snapshot.files if p.endswith("/SKILL.md"))
-    return complete.Names(
-        models=(*EXAMPLES, *usable),
-        providers=tuple(name for name, one in PROVIDERS.items() if one.typed),
-        threads=(*session.workspace.threads.names, *threads),
-        memory=tuple(dict.fromkeys((*session.memory.sources, *(p for p in snapshot.files if p.endswith(".md"))))),
-        tools=session.approvals.known,
-        own_tools=(*session.tools.names, *(server.name for server in session.tools.servers)),
-        functions=tuple(callable_),
-        skills=tuple(dict.fromkeys((*(s.name for s in snapshot.skills if s.name), *written))),
-        sources=paths(session.memory.joined),
-        subagents=session.subagents.names(),
-        turns=len(session.turns),
-        calls=tuple(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())),
-        more=lambda kind: _columns(variables) if kind == "column" else _looked_up(session, kind),
-        jobs=tuple(str(job.number) for job in vars(session).get("jobs", ())),
-    )
-
-
-def _looked_up(session: Session, kind: str) -> tuple[str, ...]:
-    """Return the words of one of `complete.LOOKED_UP`, the newest first."""
-    match kind:
-        case "change":
-            return tuple(entry.id for entry in reversed(session.memory.log_entries()))
-        case "pending":
-            return tuple(held.id for held in session.memory.pending())
-        case "messages":
-            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
-    return tuple(skill.name for skill in session.skills.bundled())
-
-
-def _columns(variables: Mapping[str, Any]) -> tuple[str, ...]:
     from deepnb.workshop.describe import is_table
     from deepnb.workshop.tables import Table
 
-    tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
-    return tuple(f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
+    memory, skills = session.memory, session.skills
+    snapshot = Snapshot("") if session.workspace.current.read_only else session.snapshot
+    # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
+    types = {name: type(value) for name, value in variables.items()}
+    turns = [str(turn) for turn in range(len(session.turns), 0, -1)]
+    match kind:
+        case "model":
+            usable = (n for n, one in types.items() if hasattr(one, "_llm_type") or hasattr(one, "get_state_history"))
+            return (*EXAMPLES, *usable)
+        case "provider":
+            return (name for name, one in PROVIDERS.items() if one.typed)
+        case "thread":
+            return (*session.workspace.threads.names, *threads)
+        case "job":
+            return (str(job.number) for job in vars(session).get("jobs", ()))
+        case "turn":
+            return turns
+        case "call":
+            return (*turns, *(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())))
+        case "path" | "place" | "file":
+            return dict.fromkeys((*memory.sources, *(path for path in snapshot.files if path.endswith(".md"))))
+        case "source":
+            return ("user", "project", *paths(memory.joined))
+        case "change":
+            return (entry.id for entry in reversed(memory.log_entries()))
+        case "pending":
+            return (held.id for held in memory.pending())
+        case "messages":
+            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
+        case "skill":
+            written = (path.split("/")[-2] for path in snapshot.files if path.endswith("/SKILL.md"))
+            return dict.fromkeys((*(skill.name for skill in snapshot.skills if skill.name), *written))
+        case "bundled":
+            return (skill.name for skill in skills.bundled())
+        case "subagent":
+            return session.subagents.names()
+        case "subagents":
+            return ("add", "remove", *session.subagents.names())
+        case "tool":
+            return session.approvals.known
+        case "own tool":  # the user's, and the MCP servers: what can be removed
+            return (*session.tools.names, *(server.name for server in session.tools.servers))
+        case "function":
+            return (n for n, one in types.items() if issubclass(one, FunctionType) or hasattr(one, "args_schema"))
+        case "column":  # as a prompt names it, `{table[column]}`
+            tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
+            return (f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
+    return {"tools": TOOL_WORDS, "recording": ("stop",)}.get(kind, ())
 
 
 class _Variables(Mapping[str, Any]):

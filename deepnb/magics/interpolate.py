@@ -139,21 +139,17 @@ def _fences(text: str) -> Iterator[Span]:
             if line.lstrip(" \t")[:1] != ">" and depth:
                 yield start, at
                 fence = ""
-            elif end and end["fence"].startswith(fence) and _width(end["lead"]) <= width + 3:
+            elif end and end["fence"].startswith(fence) and len(end["lead"].expandtabs(4)) <= width + 3:
                 yield start, at + len(line)
                 fence = ""
                 at += len(line)
                 continue
         if not fence and (begin := _FENCE.match(line)):
             fence, start = begin["ticks"] or begin["tildes"], at
-            width, depth = _width(begin["lead"]), begin["lead"].count(">")
+            width, depth = len(begin["lead"].expandtabs(4)), begin["lead"].count(">")
         at += len(line)
     if fence:
         yield start, len(text)
-
-
-def _width(lead: str) -> int:
-    return len(lead.expandtabs(4))
 
 
 def _code_spans(text: str, start: int, end: int, blank: list[int]) -> Iterator[Span]:
@@ -190,16 +186,13 @@ def _math_spans(text: str, start: int, end: int, blank: list[int], code: list[Sp
         word = token[0]
         ending = _ENDS.get(word) or ("\\end" + word[6:] if word.startswith("\\begin") else word if word == "$" else "")
         close = _next(places.get(ending, []), token.end())
-        if close is not None and (word != "$" or not _is_money(text, token.start(), close, blank)):
+        if close is not None and word == "$":  # unless it is money
+            at, after = token.start(), text[close + 1 : close + 2]
+            apart = close >= (_next(blank, at) or len(text)) or text[at + 1].isspace() != text[close - 1].isspace()
+            close = None if apart or after.isdigit() or after == "{" else close
+        if close is not None:
             done = close + len(ending)
             yield token.start(), done
-
-
-def _is_money(text: str, opening: int, closing: int, blank: list[int]) -> bool:
-    if closing >= (_next(blank, opening) or len(text)):
-        return True
-    after = text[closing + 1 : closing + 2]
-    return text[opening + 1].isspace() != text[closing - 1].isspace() or after.isdigit() or after == "{"
 
 
 def _next(places: list[int], at: int) -> int | None:

@@ -75,14 +75,12 @@ class ShellKernel(PlainKernel):
         return True
 
     def put_cell(self, text: str) -> None:
-        """Put a text into the next cell (in a terminal: the next prompt), unless the running cell has put it there before.
-
-        Whether it is still there, the file says once it is saved.
-        """
+        """Put a text into the next cell (in a terminal: the next prompt), unless the running cell has put it there before."""
         if (cell := self._cell()) is not None:
             file, key = notebook_path(self.namespace), (cell, text)
             if file is not None and f"{below(file, cell)}\n\n".startswith(f"{text.rstrip()}\n\n"):
                 return
+            # Whether it is still there, the file says once it is saved.
             if self._put.get(key, 0.0) > (file.stat().st_mtime if file is not None and file.exists() else 0.0):
                 return
             self._put[key] = time.time()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 ERR = "err"
 """The name that stands for the error in a prompt."""
-_LAST = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 @dataclass(frozen=True)
@@ -159,17 +158,3 @@ def stop_at_cards(ip: Any) -> None:
 
     if hasattr(ip, "kernel") and not ip.custom_exceptions:  # those of the user's own come first
         ip.set_custom_exc((ApprovalNeeded,), stop)
-
-
-def last_error() -> dict[str, Any]:
-    """Return what `%debug` and the like take for the last error."""
-    return {name: getattr(sys, name) for name in _LAST if hasattr(sys, name)}
-
-
-def restore(last: dict[str, Any]) -> None:
-    """Restore the last error: a cell that ends at a card is not an error to debug."""
-    for name in _LAST:
-        if name in last:
-            setattr(sys, name, last[name])
-        elif hasattr(sys, name):
-            delattr(sys, name)

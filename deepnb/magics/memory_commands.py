@@ -1,6 +1,6 @@
 """The subcommands of %memory: session and arguments -> what is shown."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,18 +10,16 @@ from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
 from deepnb.running.sources import paths
-from deepnb.session.session import Session
 from deepnb.values.agent import FOLDER
 from deepnb.values.errors import InvalidError
 from deepnb.values.files import check_path, file_diffs
-from deepnb.values.turn import Turn
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, entry_view, journal_view, part_words, pending_view
 from deepnb.views.search_marks import hits_view
 from deepnb.views.text import counted, short
 from deepnb.views.view import Stack, TextView, View, notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.panels import Editor, Folded, Saved, TurnPanel
+from deepnb.widgets.panels import Editor, Saved, TurnPanel, folded
 from deepnb.widgets.progress import Progress
 
 
@@ -36,7 +34,7 @@ def memory_daily(scene: Scene, args: Args) -> Result:
 
 def memory_flush(scene: Scene, args: Args) -> Result:
     with Progress(scene.screen, "asking the model what is worth keeping ...", failed="nothing was kept") as progress:
-        flush = scene.session.memory.flush()
+        flush = scene.session.flush()
     by = "" if flush.how == "model" else " (chosen by rules)"
     kept = TextView(f"added to {flush.file}{by}", "\n".join(flush.lines), scene.stamp)
     progress.end(kept if flush.lines else notice("nothing new worth keeping"))
@@ -100,7 +98,7 @@ def memory_tabs(scene: Scene) -> Tabs:
         return rows
 
     now = partial(memory_picture, memory)
-    turns = TurnPanel(lambda: len(session.turns), _changed_turns(session), partial(changes_of_turn, scene), now)
+    turns = TurnPanel(lambda: len(session.turns), partial(changes_of_turn, scene), now)
     if session.workspace.current.read_only:
         return Tabs([("Memory", turns)])
     journal = ActionPanel(journal_rows, journal_view(()))
@@ -112,25 +110,10 @@ def memory_twin(scene: Scene) -> View:
     memory = scene.session.memory
     picture = replace(memory_picture(scene.session.memory), room=BRIEF)
     if scene.session.workspace.current.read_only:
-        edited = _changed_turns(scene.session)()
-        return Stack(picture, changes_of_turn(scene, edited[-1])) if edited else picture
+        edited = next((turn.number for turn in reversed(scene.session.turns) if memory.changes_in(turn)), None)
+        return Stack(picture, changes_of_turn(scene, edited)) if edited else picture
     views = [picture, changes_of_turn(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
     return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
-
-
-def _changed_turns(session: Session) -> Callable[[], Sequence[int]]:
-    """Return what gives the turns that changed memory; a turn that was looked at is not compared again."""
-    known: list[tuple[Turn, bool]] = []
-
-    def changed() -> Sequence[int]:
-        turns = session.turns
-        del known[len(turns) :]
-        for at, turn in enumerate(turns):
-            if at == len(known) or known[at][0] is not turn:
-                known[at:] = [(turn, session.memory.changes_in(turn))]
-        return [number for number, (_, differs) in enumerate(known, 1) if differs]
-
-    return changed
 
 
 def changes_of_turn(scene: Scene, turn: int) -> View:
@@ -218,7 +201,7 @@ def memory_edit(scene: Scene, args: Args) -> Result:
             return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")
         return Saved(record)
 
-    Editor(path, text, save).show(scene.screen, Folded(f"{path} when it was opened", TextView(path, text)))
+    Editor(path, text, save).show(scene.screen, folded(f"{path} when it was opened", TextView(path, text)))
     return None
 
 

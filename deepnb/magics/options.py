@@ -111,7 +111,12 @@ def fit(sub: usage.Sub, rest: str) -> dict[str, Value] | None:
     """
     args: dict[str, Value] = {arg.key: None for arg in sub.args}
     args |= {flag.key: None if flag.label else False for flag in sub.flags}
-    rest, last = _flag_at_the_end(sub, rest)
+    last: dict[str, Value] = {}  # the flags behind a text: %memory add TEXT --to PATH
+    for one in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in usage.TAKES_THE_REST else ():
+        behind = r"(?:=|\s+)(\S+)" if one.label else "()"
+        found = re.fullmatch(rf"(.*\S)\s+{one.name}{behind}", rest.strip(), re.DOTALL)
+        if one.key not in last and found and (given := _flag_value(one, bool(one.label), found[2])) is not None:
+            rest, last[one.key] = found[1], given
     args |= last
     todo = list(sub.args)
     while rest:
@@ -134,17 +139,6 @@ def fit(sub: usage.Sub, rest: str) -> dict[str, Value] | None:
     return None if any(arg.needed for arg in todo) else args
 
 
-def _flag_at_the_end(sub: usage.Sub, rest: str) -> tuple[str, dict[str, Value]]:
-    """Return a text without the flags that stand behind it, and those flags: `%memory add TEXT --to PATH`."""
-    last: dict[str, Value] = {}
-    for flag in sub.flags * len(sub.flags) if sub.args and sub.args[-1].kind in usage.TAKES_THE_REST else ():
-        value = r"(?:=|\s+)(\S+)" if flag.label else "()"
-        found = re.fullmatch(rf"(.*\S)\s+{flag.name}{value}", rest.strip(), re.DOTALL)
-        if flag.key not in last and found and (given := _flag_value(flag, bool(flag.label), found[2])) is not None:
-            rest, last[flag.key] = found[1], given
-    return rest, last
-
-
 def _run(values: dict[str, Any], prompt: str) -> AgentRun:
     if not prompt.strip():
         raise InvalidError("the prompt is empty", "type %agent PROMPT, or a prompt below %%agent")
@@ -165,7 +159,17 @@ def _command(magic: str, line: str) -> Command | None:
     args = fit(sub, rest)
     if args is not None:
         return Command(name, args)
-    _refuse_strange_flag(sub, rest)
+    # A mistyped flag of a subcommand that fits otherwise: it was not meant as a prompt.
+    known, words = [flag.name for flag in sub.flags], rest.split()
+    strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
+    if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
+        raise InvalidError(f"{sub.name} has no option {strange[0]!r}", f"usage: %{sub.magic} {sub.usage}")
+    for flag in sub.flags:
+        before, found, after = f" {rest} ".partition(f" {flag.name} ")
+        value, others = _word(after)
+        if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
+            problem = f"{flag.name} {value!r} is not valid" if value else f"{flag.name} needs a value"
+            raise InvalidError(problem, f"usage: %{sub.magic} {sub.usage}")
     if not rest and magic == "agent":
         label = next(arg.label for arg in sub.args if arg.needed)
         do = f"usage: %agent {sub.usage}, or %agent -- {name} to send it as a prompt"
@@ -263,21 +267,6 @@ def _option_value(option: usage.Flag, has_value: bool, text: str) -> Value:
     if kind == "thread" and value is None:
         raise InvalidError(f"{name} {text!r} is not a valid thread name", f"type {option}; %agent threads lists them")
     return value
-
-
-def _refuse_strange_flag(sub: usage.Sub, rest: str) -> None:
-    """Stop at a mistyped flag of a subcommand that fits otherwise: it was not meant as a prompt."""
-    known = tuple(flag.name for flag in sub.flags)
-    words = rest.split()
-    strange = [w for w in words if re.match(r"--[A-Za-z]", w) and w.partition("=")[0] not in known]
-    if strange and fit(sub, " ".join(w for w in words if w not in strange)) is not None:
-        raise InvalidError(f"{sub.name} has no option {strange[0]!r}", f"usage: %{sub.magic} {sub.usage}")
-    for flag in sub.flags:
-        before, found, after = f" {rest} ".partition(f" {flag.name} ")
-        value, others = _word(after)
-        if found and flag.label and fit(sub, f"{before} {others}".strip()) is not None:
-            problem = f"{flag.name} {value!r} is not valid" if value else f"{flag.name} needs a value"
-            raise InvalidError(problem, f"usage: %{sub.magic} {sub.usage}")
 
 
 def _asks_for_help(text: str) -> bool:

@@ -1,8 +1,7 @@
 """A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 
 from deepnb.running.sources import at_hand
@@ -12,29 +11,28 @@ from deepnb.session.session import Session
 from deepnb.session.skills import SessionSkills
 from deepnb.session.subagents import SessionSubagents
 from deepnb.values.agent import Listed, ModelInfo, ModelInfos, Spent
-from deepnb.values.approvals import Decision, PendingCall, PendingCalls
+from deepnb.values.approvals import PendingCall, PendingCalls
 from deepnb.values.budget import Budget
 from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
 from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
-from deepnb.views import values
 from deepnb.views.agent import models_view, stack_view
+from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.budget import BudgetView, budget_view
 from deepnb.views.compaction import compaction_view
+from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
 from deepnb.views.status import StatusInfo, status_view
-from deepnb.views.subagents import SubagentRow, SubagentsView, subagents_view
-from deepnb.views.text import counted, short
+from deepnb.views.subagents import SubagentRow, subagents_view
+from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
-from deepnb.views.values import brief
+from deepnb.views.values import brief, turn_value
 from deepnb.views.view import Picture, View, table_view
 from deepnb.views.xray import XrayView
-
-_ROWS = 12
 
 
 def picture(value: object) -> View:
@@ -46,29 +44,20 @@ def picture(value: object) -> View:
         case Session():
             return brief(status_picture(value), rest="all of it: %agent")
         case SessionMemory():
-            memory = memory_picture(value)
-            part = 1_000 // max(1, len(memory.files))
-            room = part * 2 // 3, part // 3
-            return brief(memory, [lambda: replace(memory, room=room)], "all of it: %memory")
+            return brief(memory_picture(value), rest="all of it: %memory")
         case SessionSkills():
-            skills = skills_picture(value)
-            used = [(row.name, row.cost, short(row.skill.description, 60)) for row in skills.rows]
-            names = partial(_table, ("skill", "cost", "description"), used, skills.title, value.stamp)
-            return brief(skills, [names], "all of it: %skills")
+            return brief(skills_picture(value), rest="all of it: %skills")
         case SessionSubagents():
-            agents = subagents_picture(value)
-            used = [(row.name, row.used, short(row.listed.agent.description, 60)) for row in agents.rows]
-            names = partial(_table, ("subagent", "used", "description"), used, agents.title, value.stamp)
-            return brief(agents, [names], "all of it: %agent subagents")
+            return brief(subagents_picture(value), rest="all of it: %agent subagents")
         case Files():
-            paths = _table(("path",), [(short(path, 90),) for path in value], counted(len(value), "file"))
+            paths = table_view(("path",), [(path,) for path in value], counted(len(value), "file"))
             return brief(paths, rest="all paths: list(session.files)")
         case Budget():
             return brief(budget_view(value), rest="all of it: %agent budget")
         case Offload():
             return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
-            return values.turn_value(value)
+            return turn_value(value)
         case ModelInfo() | ModelInfos():
             models = models_view([value] if isinstance(value, ModelInfo) else value)
             return brief(models, rest="all of it: %agent models")
@@ -85,11 +74,15 @@ def picture(value: object) -> View:
         case Stack():
             return brief(stack_view(value), rest="what each layer does: %agent graph")
         case FileDiff() | FileDiffs():
-            return values.diffs_value([value] if isinstance(value, FileDiff) else value)
+            diffs = [value] if isinstance(value, FileDiff) else value
+            title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
+            return brief(diff_view(diffs, title), rest="whole diff: .unified() of each file")
         case PendingCall() | PendingCalls():
-            return values.calls_value([value] if isinstance(value, PendingCall) else value)
-        case Decision():
-            return values.decision_value(value)
+            calls = [value] if isinstance(value, PendingCall) else value
+            whole = approval_view([CallCard(number, call) for number, call in enumerate(calls, 1)])
+            asked = whole if calls else table_view((), (), empty="no call needs approval")
+            decide = "to decide: %agent approve, reject or edit"
+            return brief(asked, rest=f"all arguments: %agent panel approvals; {decide}")
     raise TypeError(f"no picture of a {type(value).__name__}")
 
 
@@ -154,7 +147,7 @@ def skills_picture(skills: SessionSkills) -> SkillsView:
     )
 
 
-def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
+def subagents_picture(subagents: SessionSubagents) -> Picture:
     """Return the agents that tasks are handed to, and what they spent."""
     spent = subagents.spent()
     rows = [subagent_row(subagents, one, spent.get(one.agent.name, Spent())) for one in subagents.list_subagents()]
@@ -163,11 +156,6 @@ def subagents_picture(subagents: SessionSubagents) -> SubagentsView:
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], title: str, stamp: str = "") -> Picture:
-    more = [(f"and {len(rows) - _ROWS:,} more", *[""] * (len(head) - 1))] if len(rows) > _ROWS + 1 else []
-    return table_view(head, [*rows[:_ROWS], *more] if more else rows, title, stamp=stamp)
 
 
 def _places(session: Session) -> tuple[str, ...]:

@@ -11,13 +11,13 @@ from deepnb.session.approvals import SessionApprovals
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import DeepnbError, RefusedError
-from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn
+from deepnb.values.turn import ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
-from deepnb.views.view import TextView, View, notice_view
+from deepnb.views.view import View, notice_view
 from deepnb.widgets.approval import ApprovalButtons
-from deepnb.widgets.panels import Folded, Live
-from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen, in_voila
+from deepnb.widgets.panels import Live, folded
+from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
 from deepnb.widgets.turn import MAX_OUTPUTS
 
 Args = Mapping[str, Any]
@@ -53,10 +53,7 @@ class Sessions:
     def attach(
         self, name: str, graph: Any, messages_key: str | None, header: str | None = None
     ) -> tuple[Session, bool]:
-        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new.
-
-        A `header` that is named is asked for again.
-        """
+        """Put the session on a graph, held by a variable or at an address, in use; return it, and whether it is new."""
         self.live.workspace.current.idle()
         known = self._attached.get(name)
         attached = known.options.graph if known is not None else None
@@ -165,8 +162,8 @@ def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
 class Cards:
     """The cards that are open, by the key of their calls: whoever decides, they follow."""
 
-    def __init__(self, approvals: SessionApprovals, buttons: Callable[[], bool]) -> None:
-        """`buttons` is whether the front end can show them, and outputs anew when they are clicked."""
+    def __init__(self, approvals: SessionApprovals, *, buttons: bool) -> None:
+        """`buttons` is whether the front end can show them."""
         self._approvals = approvals
         self._buttons = buttons
         self._open: list[Card] = []
@@ -185,7 +182,7 @@ class Cards:
         output = screen.show(approval_view(cards, stamp, offer, kept=kept))
         card = Card(calls, changes, stamp, output, footer, kept=kept)
         self._open.append(card)
-        if not self._buttons() or (isinstance(screen, Reserved) and screen.free < 2):
+        if not self._buttons or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
             return
 
@@ -266,20 +263,9 @@ class Scene:
     @cached_property
     def cards(self) -> Cards:
         """The cards of calls that need the user's approval."""
-        cards = Cards(self.session.approvals, lambda: self.buttons)
+        cards = Cards(self.session.approvals, buttons=self.screen.notebook)
         self.session.workspace.current.watch(cards.follow)
         return cards
-
-    @property
-    def buttons(self) -> bool:
-        """Whether buttons can be shown, and what comes of a click."""
-        return self.screen.notebook and self.config.updates
-
-    @property
-    def thread(self) -> ThreadInfo:
-        """The current thread as it is listed."""
-        work = self.session.workspace
-        return work.threads.info(work.thread)
 
     @property
     def stamp(self) -> str:
@@ -290,20 +276,15 @@ class Scene:
         self.screen.show(view)
 
     def put_code(self, code: str, done: str) -> View | None:
-        """Put code into the next cell and give the line that says so; the code itself where the page has no cells.
-
-        None in a button's callback, which can make no cell.
-        """
+        """Put code into the next cell and give the line that says so; None in a button's callback, which can make no cell."""
         if not self.in_cell():
             return None
-        if in_voila():
-            return TextView("", code)
         self.next_cell(code)
         return notice(done)
 
     def show_panel(self, panel: Any, twin: Callable[[], View], text: str) -> None:
         """A panel and its static twin, following the session."""
-        pictured = (lambda: Folded("static picture", twin())) if panel is not None else twin
+        pictured = (lambda: folded("static picture", twin())) if panel is not None else twin
         self.live.show(self.screen, panel, pictured, text, self.cell())
 
 
@@ -314,5 +295,6 @@ def notice(line: str) -> View:
 
 def ask_before_removal(scene: Scene, path: str, yes: bool, do: str) -> None:
     """Raise RefusedError for a file that is not the session's own, where the user has not said `--yes`."""
-    if not yes and scene.session.memory.is_elsewhere(path):
+    storage = scene.session.workspace.home.storage
+    if not yes and (storage.kept or not storage.in_kernel(path)):
         raise RefusedError(f"{path} is not in this session alone: its file would be gone from where it is kept", do)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deepnb.session.session import Session
 
 NAMES = (
-    *(f"deepnb.values.approvals.{name}" for name in ("Decision", "PendingCall", "PendingCalls")),
+    *(f"deepnb.values.approvals.{name}" for name in ("PendingCall", "PendingCalls")),
     "deepnb.values.budget.Budget",
     *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
     *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),
@@ -80,10 +80,7 @@ def _picture(value: object) -> Any:
 
 
 def forgotten(session: Session) -> str:
-    """Return what of a session is in this kernel only, or where it is kept, in one line; empty where it has nothing.
-
-    Starts no engine.
-    """
+    """Return what of a session is in this kernel only, or where it is kept, in one line, and start no engine for it."""
     if (kept := session.workspace.persistence) is not None:
         from deepnb.values.text import as_word
 

@@ -1,11 +1,11 @@
 """The subcommands of %skills: session and arguments -> what is shown."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
-from deepnb.views.skills import EMPTY, SkillRow, findings_view, skill_card, skill_view
+from deepnb.views.skills import EMPTY, findings_view, skill_card, skill_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view
 from deepnb.widgets.actions import ActionPanel, Row
@@ -100,18 +100,10 @@ SKILLS: dict[str, Command] = {
 
 def skills_rows(scene: Scene) -> list[Row]:
     """Return a card for each skill, with what can be done with it; made anew when what the card shows has changed."""
-    made = []
-    for row in skills_picture(scene.session.skills).rows:
+    made, skills = [], scene.session.skills
+    for row in skills_picture(skills).rows:
         state = " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
-        made.append(Row(row.skill.path, skill_card(row), _actions(scene, row), state))
+        words = ("disable", "unpin" if row.pinned else "pin") if row.skill.enabled else ("enable",)
+        acts = [] if row.skill.problem else [(word, partial(getattr(skills, word), row.skill.name)) for word in words]
+        made.append(Row(row.skill.path, skill_card(row), acts, state))
     return made
-
-
-def _actions(scene: Scene, row: SkillRow) -> list[tuple[str, Callable[[], object]]]:
-    skills, name = scene.session.skills, row.skill.name
-    if row.skill.problem:
-        return []
-    if not row.skill.enabled:
-        return [("enable", partial(skills.enable, name))]
-    pin = ("unpin", partial(skills.unpin, name)) if row.pinned else ("pin", partial(skills.pin, name))
-    return [("disable", partial(skills.disable, name)), pin]

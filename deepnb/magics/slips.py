@@ -82,8 +82,14 @@ def slip(line: str, fit: Fit) -> str | None:
         return None
     if not 1 <= len(words) <= MOST or words[-1][-1] in "?!":
         return None
-    if words[0] in MAGICS and (other := _other_magic(words, fit)):
-        return other
+    if words[0] in MAGICS:  # a magic named after %agent: `%agent memory log` is `%memory log`
+        magic, *rest = words
+        other = subcommand(magic, rest[0]) if rest else None
+        takes_text = other is not None and any(arg.kind in ("text", "file", "source") for arg in other.args)
+        if not rest and magic != "agent":
+            return f"type %{magic}"
+        if other and not (takes_text and rest[1:]) and fit(other, " ".join(rest[1:])) is not None:
+            return f"type %{' '.join(words)}"
     for sub, rest in _meant(words):
         if not rest and (len(words) == 1 or sub.name == "".join(words).casefold()):
             return f"type %agent {sub.name}"
@@ -173,15 +179,3 @@ def _choices(sub: Sub) -> tuple[str, ...]:
     found += ["disk", "store", "state"] if "backend" in kinds else []
     found += ["all"] if "which" in kinds else []
     return tuple(found)
-
-
-def _other_magic(words: list[str], fit: Fit) -> str | None:
-    """Return what is meant by a magic named after %agent: `%agent memory log` is `%memory log`."""
-    magic, *rest = words
-    if not rest:
-        return f"type %{magic}" if magic != "agent" else None
-    sub = subcommand(magic, rest[0])
-    takes_text = sub is not None and any(arg.kind in ("text", "file", "source") for arg in sub.args)
-    if sub is None or (takes_text and rest[1:]) or fit(sub, " ".join(rest[1:])) is None:
-        return None
-    return f"type %{' '.join(words)}"

@@ -1,8 +1,8 @@
 """`%agent tools` and `%agent subagents`: list what the agent works with, add and remove it, and say what needs approval."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from deepnb.magics.ask import MODES
 from deepnb.magics.pictures import subagent_row, subagents_picture
@@ -22,6 +22,8 @@ _AS_PROMPT = "%agent -- tools ... sends this as a prompt"
 def agent_tools(scene: Scene, args: Args) -> Result:
     word, *names = str(args["what"] or "").split()[:2] or [""]
     rest = str(args["what"] or "")[len(word) :].strip()
+    do = f"%agent tools {word} NAME; %agent tools lists the tools"
+    no_name = InvalidError(f"{word} needs the name of a tool", do)
     if word == "add":
         return _add_server(scene, rest) if re.search(r"(?:^|\s)mcp:", rest) else _add(scene, rest.split())
     if word == "remove":
@@ -32,27 +34,21 @@ def agent_tools(scene: Scene, args: Args) -> Result:
         return notice(f"removed {', '.join(names)}{servers} from the next turn on")
     if word in ("off", "on"):
         if not (names := rest.split()):
-            raise _no_name(word)
+            raise no_name
         (scene.session.tools.on if word == "on" else scene.session.tools.off)(*names)
         return notice(f"{', '.join(names)}: {word} from the next turn on")
-    return _rule(scene, word, names[0] if names else "") if word else _list(scene)
-
-
-def _rule(scene: Scene, rule: Any, name: str) -> Result:
-    approvals = scene.session.approvals
-    if rule in MODES and rule != "allow":
-        if name:
-            raise InvalidError(f"{rule} applies to all tools", f"%agent tools {rule}, or %agent tools ask {name}")
+    if not word:
+        return _list(scene)
+    approvals, rule = scene.session.approvals, cast(Any, word)
+    if word in MODES and word != "allow":
+        if names:
+            raise InvalidError(f"{word} applies to all tools", f"%agent tools {word}, or %agent tools ask {names[0]}")
         approvals.mode(rule)
-        return notice(f"{rule}: {MODES[rule]}, from the next call on")
-    if not name:
-        raise _no_name(rule)
-    approvals.rule(name, rule)
-    return notice(f"{name}: {approvals.words(name)}, from the next call on")
-
-
-def _no_name(word: str) -> InvalidError:
-    return InvalidError(f"{word} needs the name of a tool", f"%agent tools {word} NAME; %agent tools lists the tools")
+        return notice(f"{word}: {MODES[word]}, from the next call on")
+    if not names:
+        raise no_name
+    approvals.rule(names[0], rule)
+    return notice(f"{names[0]}: {approvals.words(names[0])}, from the next call on")
 
 
 def _list(scene: Scene) -> Result:
@@ -84,7 +80,17 @@ def _list(scene: Scene) -> Result:
 def _add(scene: Scene, names: Sequence[str]) -> Result:
     if not names:
         raise InvalidError("add needs the name of a function, or an MCP server", _ADD)
-    found = [_variable(scene.namespace, name) for name in names]
+    found = []
+    for name in names:
+        first, *rest = name.split(".")
+        if first not in scene.namespace:
+            raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
+        value = scene.namespace[first]
+        for part in rest:
+            if not hasattr(value, part):
+                raise NotFoundError(f"{first} has no {part!r}", f"check the name; {_AS_PROMPT}")
+            value = getattr(value, part)
+        found.append(value)
     added = scene.session.tools.add(*found).names
     it = "it" if len(added) == 1 else "them"
     asks = [name for name in added if scene.session.approvals.words(name) == "ask"]
@@ -94,7 +100,14 @@ def _add(scene: Scene, names: Sequence[str]) -> Result:
 
 def _add_server(scene: Scene, text: str) -> Result:
     before, _, spec = text.partition("mcp:")
-    options = _options(before)
+    options: dict[str, str] = {}
+    words = [part for word in before.split() for part in word.split("=", 1)]
+    while words:
+        option = words.pop(0)
+        if option not in _OPTIONS or not words:
+            what = f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}"
+            raise InvalidError(what, "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND")
+        options[option] = words.pop(0)
     env = [name for name in options.get("--env", "").split(",") if name]
     try:
         timeout = float(options.get("--timeout", TIMEOUT))
@@ -114,48 +127,34 @@ def _add_server(scene: Scene, text: str) -> Result:
     return table_view(("tool", "description"), [(name, lines.get(name, "")) for name in added.names])
 
 
-def _variable(namespace: Mapping[str, Any], name: str) -> Any:
-    first, *rest = name.split(".")
-    if first not in namespace:
-        raise NotFoundError(f"there is no variable {first!r}", f"define the function first; {_AS_PROMPT}")
-    found = namespace[first]
-    for part in rest:
-        if not hasattr(found, part):
-            raise NotFoundError(f"{first} has no {part!r}", f"check the name; {_AS_PROMPT}")
-        found = getattr(found, part)
-    return found
-
-
-def _options(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    words = [part for word in text.split() for part in word.split("=", 1)]
-    while words:
-        option = words.pop(0)
-        if option not in _OPTIONS or not words:
-            what = f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}"
-            raise InvalidError(what, "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND")
-        found[option] = words.pop(0)
-    return found
-
-
 def agent_subagents(scene: Scene, args: Args) -> Result:
     word, _, rest = str(args["what"] or "").strip().partition(" ")
-    if word == "add" and rest.strip():
-        return _add_subagent(scene, rest.strip(), bool(args["yes"]))
-    if word == "remove" and rest.strip():
-        name = rest.strip()
-        at = next((one.path for one in scene.session.subagents.list_subagents() if one.agent.name == name), "")
+    subagents, rest = scene.session.subagents, rest.strip()
+    if word == "add" and rest:
+        name, _, description = rest.partition(" ")
+        if rest.endswith(".md") or "/" in name or disk_path(rest).is_dir():
+            added = subagents.add(rest, replace=bool(args["yes"]))
+            it = "it" if len(added) == 1 else "them"
+            return notice(f"added {', '.join(added)}: the agent can call {it} from the next turn on")
+        path = subagents.new(name, description.strip(), replace=bool(args["yes"]))
+        scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
+        return notice(
+            f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %memory show"
+            f" {path} shows it). The agent can call it from the next turn on"
+        )
+    if word == "remove" and (name := rest):
+        at = next((one.path for one in subagents.list_subagents() if one.agent.name == name), "")
         do = f"%agent subagents --yes remove {name} deletes it"
         ask_before_removal(scene, at, bool(args["yes"]) or not at, do)
-        path = scene.session.subagents.remove(name)
+        path = subagents.remove(name)
         return notice(f"removed {path} (%memory log lists the change, %memory revert restores it)")
     if word in ("add", "remove"):
         also = " (or FILE.md, or DIR)" if word == "add" else ""
         raise InvalidError(f"{word} needs the name of a subagent", f"%agent subagents {word} NAME{also}")
     if not word:
-        return subagents_picture(scene.session.subagents)
-    row = subagent_row(scene.session.subagents, *scene.session.subagents.show(word))
-    return subagent_view(row, scene.session.subagents.text(row.listed), scene.stamp)
+        return subagents_picture(subagents)
+    row = subagent_row(subagents, *subagents.show(word))
+    return subagent_view(row, subagents.text(row.listed), scene.stamp)
 
 
 def written(scene: Scene, path: str) -> Result:
@@ -167,18 +166,3 @@ def written(scene: Scene, path: str) -> Result:
         return notice_view(f"wrote {path}, but it can't be used: {listed.problem}", "warning")
     notes = "".join(f"; note: {note}" for note in listed.notes)
     return notice(f"wrote {path}: the agent can call {listed.agent.name} from the next turn on{notes}")
-
-
-def _add_subagent(scene: Scene, what: str, replace: bool) -> Result:
-    subagents = scene.session.subagents
-    name, _, description = what.partition(" ")
-    if what.endswith(".md") or "/" in name or disk_path(what).is_dir():
-        names = subagents.add(what, replace=replace)
-        it = "it" if len(names) == 1 else "them"
-        return notice(f"added {', '.join(names)}: the agent can call {it} from the next turn on")
-    path = subagents.new(name, description.strip(), replace=replace)
-    scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
-    return notice(
-        f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %memory show {path}"
-        " shows it). The agent can call it from the next turn on"
-    )

@@ -50,24 +50,18 @@ class AgentLine(TokenTransformBase):
         while end + 1 < len(lines) and not lines[end].endswith("\n"):
             end += 1  # str.splitlines parts at form feeds and the like, too: they belong to the prompt
         text = "".join(lines[self.row : end + 1])
-        magic, argument = call_of(text[self.col :])
+        typed = text[self.col :]
+        found, about = _CALL.match(typed), _HELP_AFTER.fullmatch(typed) or _HELP_BEFORE.fullmatch(typed)
+        if about and (about[2] is None or subcommand(*about.groups()) or f"%{about[1]} {about[2]}" in LEFT_OUT):
+            magic, argument = about[1], f"help {about[2] or ''}".strip()
+        elif found:
+            magic, argument = found[1], found[2].strip()
+        else:
+            raise SyntaxError(text)
         call = f"{text[: self.col]}get_ipython().run_line_magic({magic!r}, {argument!r})\n"
         # Where `%%agent?` heads a cell, the body below is a prompt and no Python.
         body = lines[end + 1 :] if self.row or not text.startswith("%%") else []
         return [*lines[: self.row], call, *body]
-
-
-def call_of(text: str) -> tuple[str, str]:
-    """Return the magic and its argument meant by a line from its `%` or `?` on. Raise SyntaxError for other lines."""
-    help_line = _HELP_AFTER.fullmatch(text) or _HELP_BEFORE.fullmatch(text)
-    if help_line:
-        magic, name = help_line.groups()
-        if name is None or subcommand(magic, name) or f"%{magic} {name}" in LEFT_OUT:
-            return magic, f"help {name or ''}".strip()
-    call = _CALL.match(text)
-    if call is None:
-        raise SyntaxError(text)
-    return call[1], call[2].strip()
 
 
 def install(ip: Any) -> None:

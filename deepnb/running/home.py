@@ -98,7 +98,9 @@ class Home:
             return {}
         if home.files is not None:
             return dict(home.files.read())
-        found = [m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self._current.is_guarded(m["path"])]
+        found = [
+            m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self._current.is_guarded(m["path"])
+        ]
         return {
             r.path: create_file_data(r.content.decode("utf-8", "replace"))
             for r in home.backend.download_files(found)

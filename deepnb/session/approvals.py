@@ -1,14 +1,13 @@
 """Calls that need approval: the policy in force, the decisions taken so far, what a call would change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from deepnb.gate import redact
 from deepnb.running.runner import Runner
 from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part
-from deepnb.session.skills import preapproved
+from deepnb.session.skills import SessionSkills
 from deepnb.values.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.values.errors import NotFoundError
 from deepnb.values.files import FileDiff
@@ -48,7 +47,7 @@ class SessionApprovals(Part):
         thread = self._workspace.threads[name]
         if thread is not self._workspace.current.thread:
             return {}
-        wanted = {t: by for t, by in preapproved(self._workspace).items() if t not in thread.offered}
+        wanted = {t: by for t, by in SessionSkills(self._workspace).preapproved().items() if t not in thread.offered}
         new = {t: by for t, by in wanted.items() if t not in self.policy.granted}
         return new if any(call.name in new for call in thread.asked) else {}
 
@@ -113,17 +112,10 @@ class SessionApprovals(Part):
             before = None if content is None else content.decode("utf-8")
         except UnicodeDecodeError:
             return None
-        after = _after(call, before or "")
+        old, new, text = (call.args.get(name) for name in ("old_string", "new_string", "content"))
+        after = text if call.name == "write_file" and isinstance(text, str) else None
+        if call.name == "edit_file" and isinstance(old, str) and isinstance(new, str) and old and old in (before or ""):
+            after = (before or "").replace(old, new, -1 if call.args.get("replace_all") else 1)
         if after is None and call.name != "delete":
             return None
         return FileDiff(path, None if before is None else redact(before), None if after is None else redact(after))
-
-
-def _after(call: PendingCall, before: str) -> str | None:
-    args: Mapping[str, Any] = call.args
-    if call.name == "write_file":
-        return args["content"] if isinstance(args.get("content"), str) else None
-    old, new = args.get("old_string"), args.get("new_string")
-    if call.name != "edit_file" or not isinstance(old, str) or not isinstance(new, str) or not old or old not in before:
-        return None
-    return before.replace(old, new) if args.get("replace_all") else before.replace(old, new, 1)

@@ -1,6 +1,6 @@
 """What fills the context of the current thread: counted, shown, flushed and compacted."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -16,7 +16,7 @@ from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.offload import BroughtBack, Flush, HistorySection, HistorySections, Offload
 from deepnb.values.text import excerpt, moment
-from deepnb.values.turn import Call, Compacted, Event, Flushed
+from deepnb.values.turn import Compacted, Event, Flushed
 from deepnb.values.xray import Stack, Xray, nodes
 
 T = TypeVar("T")
@@ -80,7 +80,14 @@ class SessionContext:
         if not sent:
             raise NotFoundError("no model calls yet", "%agent PROMPT makes one")
         at = turn if turn is not None else sent[-1][0]
-        chosen = _chosen([c for number, c in sent if number == at], at, call, sent[-1][0])
+        if not (there := [c for number, c in sent if number == at]):
+            what = f"no model call in turn {at}: choose a turn from 1 to {sent[-1][0]}"
+            raise NotFoundError(what, "%agent turns lists them")
+        answers = [c for c in there if c.purpose == "answer" and not c.path] or there
+        chosen = answers[-1] if call is None else next((c for c in there if c.number == call), None)
+        if chosen is None:
+            numbers = ", ".join(str(c.number) for c in there)
+            raise NotFoundError(f"no call {call} in turn {at}: its calls are {numbers}", "%agent budget lists them")
         assert chosen.request is not None
         place = next(i for i, (number, c) in enumerate(sent) if number == at and c is chosen)
         of_its_kind = (
@@ -114,23 +121,18 @@ class SessionContext:
         found = stack(built.stack, [name for name, _ in built.tools], built.model, sent, own=not graph)
         if graph is None:
             return found
-        return replace(
-            found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(self._changed_channels())
-        )
-
-    def _changed_channels(self) -> Iterator[tuple[str, int, str]]:
-        """Yield what each of the last turns changed in the state, beside what is shown elsewhere."""
         from deepnb.engine import keys
 
+        # What each of the last turns changed in the state, beside what is shown elsewhere.
         shown = {keys.MESSAGES, keys.FILES, *keys.OF_MEMORY, keys.SKILLS, keys.SKILL_ERRORS, keys.OFFLOAD}
-        work = self._workspace
-        turns, before = work.thread.turns[-_TURNS:], dict[str, str]()
+        turns, before, channels = work.thread.turns[-_TURNS:], dict[str, str](), list[tuple[str, int, str]]()
         for number, state in ((0, turns[0].before), *((turn.number, turn.after) for turn in turns)) if turns else ():
             values = work.state.values_at(state) if state.checkpoint else {}
             texts = {name: redact(repr(value)) for name, value in values.items() if name not in shown}
             changed = [name for name, text in texts.items() if number and text != before.get(name)]
-            yield from ((name, number, excerpt(texts[name])) for name in changed)
+            channels += ((name, number, excerpt(texts[name])) for name in changed)
             before = texts
+        return replace(found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(channels))
 
     # -- what can be done about it
 
@@ -278,16 +280,3 @@ class SessionContext:
                 f"choose fewer: {SYNTAX}",
             )
         return brought
-
-
-def _chosen(there: Sequence[Call], turn: int, call: int | None, last: int) -> Call:
-    if not there:
-        raise NotFoundError(f"no model call in turn {turn}: choose a turn from 1 to {last}", "%agent turns lists them")
-    if call is None:
-        return next((c for c in reversed(there) if c.purpose == "answer" and not c.path), there[-1])
-    if (found := next((c for c in there if c.number == call), None)) is None:
-        raise NotFoundError(
-            f"no call {call} in turn {turn}: its calls are {', '.join(str(c.number) for c in there)}",
-            "%agent budget lists them",
-        )
-    return found

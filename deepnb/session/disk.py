@@ -1,36 +1,15 @@
-"""What a session writes to the user's disk and reads from it: copies of memory files, a thread as a file, tapes."""
+"""Files of the user's disk that a session writes and reads: a thread as a file, tapes."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deepnb.context.transcript import to_json
 from deepnb.models.tapes.model import TapeModel, tape_model
-from deepnb.models.tapes.recorder import Recording
-from deepnb.models.tapes.tape import Tape
 from deepnb.running.workspace import Workspace
 from deepnb.values.code import CODE_TOOLS
-from deepnb.values.errors import BusyError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
 from deepnb.values.events import without_credentials
 from deepnb.values.files import disk_path, make_folder, write_whole
 from deepnb.values.text import as_word
-
-LARGEST = 10_000_000
-"""Bytes of a file that is loaded."""
-
-
-def load(file: str | Path) -> tuple[Path, str]:
-    """(file, resolved, and its text) of a file of the disk that is to become a memory file."""
-    place = disk_path(file)
-    if not place.is_file():
-        raise NotFoundError(f"no file {file}", "type the path of a Markdown file on this disk")
-    if place.stat().st_size > LARGEST:
-        raise LimitError(f"{file} has more than {LARGEST // 1_000_000} MB", "load a shorter file")
-    try:
-        return place.resolve(), place.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidError(f"{file} is not UTF-8 text (byte {error.start})", "save it as UTF-8 first") from None
-    except OSError as error:
-        raise InvalidError(f"{file} can't be read ({error.strerror})") from None
 
 
 def named_file(path: str | Path, *kinds: str) -> Path:
@@ -41,74 +20,6 @@ def named_file(path: str | Path, *kinds: str) -> Path:
         *others, last = kinds
         raise InvalidError(f"{path} {what}", f"end the name in {', '.join(others)}{' or ' if others else ''}{last}")
     return file
-
-
-def targets(file: str | Path, path: str | None, first: str, paths: Sequence[str]) -> tuple[tuple[str, Path], ...]:
-    """(memory file, file of the disk) of what is saved.
-
-    A name that ends in `.md` takes one memory file (the first source, if none is named); any other is a
-    directory, below which each goes under its own path.
-    """
-    place = disk_path(file)
-    if place.suffix == ".md" and not place.is_dir():
-        return ((path or first, place),)
-    return tuple((p, place / p.lstrip("/")) for p in ((path,) if path else paths))
-
-
-def save(
-    file: str | Path,
-    pairs: Sequence[tuple[str, Path]],
-    texts: Mapping[str, str],
-    known: Mapping[Path, str],
-    *,
-    overwrite: bool,
-) -> dict[Path, str]:
-    """Write memory files to the disk; gives the text of each file written.
-
-    A file there that holds a text other than the one last loaded from it or saved to it (`known`) is an error
-    before anything is written, unless `overwrite`.
-    """
-    for p, target in pairs:
-        there = _text(target)
-        if there is not None and there not in (texts[p], known.get(target.resolve())) and not overwrite:
-            raise RefusedError(
-                f"{target} has changed on disk", f"%memory save --yes {as_word(str(file))} overwrites it"
-            )
-    written = {}
-    for p, target in pairs:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(texts[p].encode())
-        except OSError as error:
-            raise RefusedError(f"{target} can't be written ({error.strerror})", "choose another file") from None
-        written[target.resolve()] = texts[p]
-    return written
-
-
-def _text(file: Path) -> str | None:
-    """The text of a file; None if it does not exist. Bytes that are not text are text that nothing equals."""
-    try:
-        return file.read_bytes().decode("utf-8", "surrogateescape")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise InvalidError(f"{file} can't be read ({error.strerror})", "choose another file") from None
-
-
-def made_directory(name: str | Path) -> Path:
-    """The directory, made where it is missing; one line of error where nothing can be written there."""
-    from deepnb.backends.locks import directory_lock
-
-    chosen = disk_path(name)
-    if chosen.exists() and not chosen.is_dir():
-        raise InvalidError(f"{name} is a file", "type the name of a directory")
-    try:
-        make_folder(chosen)
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise InvalidError(f"{name} can't be made ({why})", "type a directory you can write to") from None
-    with directory_lock(chosen.resolve()):
-        return chosen.resolve()
 
 
 # -- A thread as a file: a notebook, a page for a browser, or its transcript, without credentials
@@ -149,42 +60,13 @@ def export(workspace: Workspace, path: str | Path, thread: str, *, overwrite: bo
     return file
 
 
-# -- recording the calls of models to a tape, and playing one in their place
+# -- tapes, which play the calls of models that were recorded
 
 
-KIND = ".jsonl"
-
-
-def record(workspace: Workspace, path: str | Path, *, note: str, overwrite: bool) -> Recording:
-    """Begin a tape; one at a time."""
-    current = workspace.current
-    current.idle()
-    workspace.need("tapes")
-    if (running := current.recording) is not None and running.active:
-        raise BusyError(f"already {running.line}", "%agent record stop ends it")
-    made = Recording(named_file(path, KIND), current.now, note, overwrite=overwrite, name=path)
-    current.recording = made
-    current.tell()
-    return made
-
-
-def replay(workspace: Workspace, path: str | Path) -> Tape:
-    """Play a tape from the next turn on."""
-    workspace.need("tapes")
-    model = tape_model(named_file(path, KIND), workspace.current.now)
-    window = workspace.options.max_input_tokens
-    workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
-    tape: Tape = model.player.tape
-    return tape
+TAPE = ".jsonl"
 
 
 def named_tape(workspace: Workspace, path: str | Path) -> TapeModel:
     """The model that plays a tape."""
     workspace.need("tapes")
-    return tape_model(named_file(path, KIND), workspace.current.now)
-
-
-def played(workspace: Workspace) -> Tape | None:
-    """The tape that is played in the place of a model."""
-    model = workspace.options.model
-    return model.player.tape if isinstance(model, TapeModel) else None
+    return tape_model(named_file(path, TAPE), workspace.current.now)

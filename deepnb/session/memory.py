@@ -18,11 +18,21 @@ from deepnb.memory.daily import MOST, addition, candidates, entries
 from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
-from deepnb.session.context import SessionContext
 from deepnb.session.part import Part, refused
-from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import FileDiff, Occurrences, blot_out, check_path, file_diffs, lines_with, pattern, without
-from deepnb.values.offload import Flush
+from deepnb.values.errors import BusyError, DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
+from deepnb.values.files import (
+    FileDiff,
+    Occurrences,
+    blot_out,
+    check_path,
+    disk_path,
+    file_diffs,
+    lines_with,
+    make_folder,
+    pattern,
+    without,
+)
+from deepnb.values.text import as_word
 from deepnb.values.turn import Snapshot, Turn
 
 if TYPE_CHECKING:
@@ -36,6 +46,8 @@ if TYPE_CHECKING:
 
 
 _TRANSCRIPT = "transcript of "
+LARGEST = 10_000_000
+"""Bytes of a file that is loaded."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +66,8 @@ class SessionMemory(Part):
     # What a picture says of each file where it is not known what the prompt has of it.
     known_state: ClassVar[Literal["edited"] | None] = None
 
-    def __init__(self, workspace: Workspace, context: SessionContext) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
-        self._context = context
         self._copies: dict[Path, str] = {}
         """File of the disk -> text as it was last loaded from it or saved to it."""
         self._proposed: tuple[Storage, tuple[Candidate, ...]] | None = None
@@ -116,10 +127,6 @@ class SessionMemory(Part):
             raise refused(path, problem)
         return self._files[path]
 
-    def flush(self) -> Flush:
-        """What the flush before a compaction does, on request: it adds what is worth keeping from this thread to today's note."""
-        return self._context.flush()
-
     def search(self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any) -> pd.DataFrame:
         """The best passages of notes and MEMORY.md, and of transcripts when asked: a row each, best first.
 
@@ -128,9 +135,11 @@ class SessionMemory(Part):
         `deepnb.search.Index.search`, such as `fusion="weight"`. A shared thread finds nothing of
         MEMORY.md, nor of the transcripts of threads that are not shared.
         """
-        from deepnb.session.tables import hits
+        import pandas as pd
 
-        return hits(self.search_hits(query, k, transcripts=transcripts, **how))
+        names = ["path", "start", "end", "leg", "score", "heading", "text"]
+        found = self.search_hits(query, k, transcripts=transcripts, **how)
+        return pd.DataFrame([[getattr(hit, name) for name in names] for hit in found], columns=names)
 
     @property
     def embedding(self) -> str:
@@ -217,11 +226,6 @@ class SessionMemory(Part):
             raise refused(path, problem)
         return path
 
-    def is_elsewhere(self, path: str) -> bool:
-        """Whether a file is on the user's disk, or in a store, and not in what the session itself holds."""
-        storage = self._workspace.home.storage
-        return bool(storage.kept) or not storage.in_kernel(path)
-
     def remove(self, path: str) -> None:
         """Remove a memory file; the journal keeps what it held."""
         self.read(path)
@@ -262,23 +266,20 @@ class SessionMemory(Part):
         return one.path
 
     def why(self, text: str) -> pd.DataFrame:
-        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text`."""
-        from deepnb.session.tables import origins
+        """Where a line of memory comes from: file, line and the entry that brought it, for lines that hold `text` in whatever case."""
+        import pandas as pd
 
-        lines = self.why_lines(text)
-        return origins(lines, self.log_entries())
-
-    def why_lines(self, text: str) -> tuple[tuple[str, int, str], ...]:
-        """(path, number from 1, line) of the lines of memory and notes that hold `text`, in whatever case."""
-        sought = text.casefold().strip()
-        if not sought:
+        if not (sought := text.casefold().strip()):
             raise InvalidError("the query is empty", "type some words")
-        return tuple(
-            (path, number, line)
-            for path in self.paths()
-            for number, line in enumerate(self._files.get(path, "").split("\n"), 1)
-            if sought in line.casefold()
-        )
+        rows, entries = [], self.log_entries()[::-1]
+        for path in self.paths():
+            for number, line in enumerate(self._files.get(path, "").split("\n"), 1):
+                if sought in line.casefold():
+                    brought = (e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n"))
+                    last = next(((e.at, e.turn, e.origin, e.id) for e in brought), ("", None, "", ""))
+                    rows.append((line, path, number, *last))
+        names = ["text", "path", "line", "at", "turn", "origin", "entry"]
+        return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
     def pending(self) -> tuple[HeldChange, ...]:
         """Changes that need the user's approval."""
@@ -384,10 +385,20 @@ class SessionMemory(Part):
 
     def keep(self, directory: str | Path) -> int:
         """Keep memory, notes, skills, journal and transcripts in a directory from now on; returns the number of files."""
-        from deepnb.session.disk import made_directory
+        from deepnb.backends.locks import directory_lock
 
         self._workspace.need("mounts")
-        count = self._workspace.home.storage.keep(made_directory(directory))
+        chosen = disk_path(directory)
+        if chosen.exists() and not chosen.is_dir():
+            raise InvalidError(f"{directory} is a file", "type the name of a directory")
+        try:
+            make_folder(chosen)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise InvalidError(f"{directory} can't be made ({why})", "type a directory you can write to") from None
+        with directory_lock(chosen.resolve()):  # which needs a directory that can be written to
+            pass
+        count = self._workspace.home.storage.keep(chosen.resolve())
         for name in self._workspace.threads.names:
             self._workspace.transcripts.keep(name)
         return count
@@ -465,12 +476,19 @@ class SessionMemory(Part):
 
     def load(self, file: str | Path, path: str | None = None) -> str:
         """Load a file from the disk into a memory file (by default the first source); returns its path."""
-        from deepnb.session.disk import load
-
-        path = check_path(path or self.sources[0])
-        known, text = load(file)
+        path, place = check_path(path or self.sources[0]), disk_path(file)
+        if not place.is_file():
+            raise NotFoundError(f"no file {file}", "type the path of a Markdown file on this disk")
+        if place.stat().st_size > LARGEST:
+            raise LimitError(f"{file} has more than {LARGEST // 1_000_000} MB", "load a shorter file")
+        try:
+            text = place.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidError(f"{file} is not UTF-8 text (byte {error.start})", "save it as UTF-8 first") from None
+        except OSError as error:
+            raise InvalidError(f"{file} can't be read ({error.strerror})") from None
         self.write(path, text)
-        self._copies[known] = text
+        self._copies[place.resolve()] = text
         return path
 
     def save(
@@ -480,12 +498,30 @@ class SessionMemory(Part):
 
         Gives (path, file) of each. A file that was changed there meanwhile is an error, unless `overwrite`.
         """
-        from deepnb.session.disk import save, targets
-
-        if not (pairs := targets(file, path, self.sources[0], self.paths())):
+        place = disk_path(file)
+        pairs = tuple((p, place / p.lstrip("/")) for p in ((path,) if path else self.paths()))
+        if place.suffix == ".md" and not place.is_dir():
+            pairs = ((path or self.sources[0], place),)
+        if not pairs:
             raise NotFoundError("no memory to save yet", "%memory add TEXT")
         texts = {p: self.read(p) for p, _ in pairs}
-        self._copies.update(save(file, pairs, texts, self._copies, overwrite=overwrite))
+        for p, target in pairs:
+            try:  # bytes that are not text are text that nothing equals
+                there = target.read_bytes().decode("utf-8", "surrogateescape")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                raise InvalidError(f"{target} can't be read ({error.strerror})", "choose another file") from None
+            if there not in (texts[p], self._copies.get(target.resolve())) and not overwrite:
+                do = f"%memory save --yes {as_word(str(file))} overwrites it"
+                raise RefusedError(f"{target} has changed on disk", do)
+        for p, target in pairs:
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(texts[p].encode())
+            except OSError as error:
+                raise RefusedError(f"{target} can't be written ({error.strerror})", "choose another file") from None
+            self._copies[target.resolve()] = texts[p]
         return pairs
 
     def diff(self, a: int | None = None, b: int | None = None) -> tuple[FileDiff, ...]:

@@ -12,9 +12,7 @@ from deepnb.models.keys import (
     OFFLINE,
     OFFLINE_WINDOW,
     PROVIDERS,
-    check_takes_key,
     is_teaching,
-    keep_key,
     kept_key,
     window_of,
 )
@@ -23,14 +21,6 @@ from deepnb.models.windows import ollama_models, served_models, window_for
 from deepnb.values.agent import ModelInfo, ModelInfos
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError
 from deepnb.wiring.options import Options
-
-
-def ask_for_key(provider: str) -> None:
-    """Ask for a key where it can't be seen; a front end that can't do that is an error of one line."""
-    check_takes_key(provider)
-    variable = PROVIDERS[provider].key
-    do = f"set {variable} in the environment that starts Jupyter"
-    keep_key(provider, ask_hidden(f"key for {provider}", "a key", do))
 
 
 def model_infos(options: Options) -> ModelInfos:

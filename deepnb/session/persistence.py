@@ -15,10 +15,7 @@ from deepnb.values.server_address import POSTGRES, without_password
 
 
 def persist(workspace: Workspace, where: str | Path) -> Restored:
-    """Keep a session there from now on; gives what was there.
-
-    What the session has until then goes with it, unless sessions are kept there already.
-    """
+    """Keep a session there from now on, with what it has until then; gives what was there."""
     kept = workspace.persistence
     if kept is not None and kept.database.is_there and _is_at(kept.database, where):  # the cell was run again
         return kept.here

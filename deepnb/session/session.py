@@ -25,7 +25,7 @@ from deepnb.session.tools import SessionTools
 from deepnb.values.agent import Features
 from deepnb.values.approvals import Decision, Mode, PendingCall, PendingCalls
 from deepnb.values.budget import Rule, Size
-from deepnb.values.errors import InvalidError
+from deepnb.values.errors import BusyError, InvalidError
 from deepnb.values.server_address import is_address, server_address
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, Turn
@@ -274,7 +274,7 @@ class Session(SessionContext):
     @cached_property
     def memory(self) -> SessionMemory:
         """Reading and writing what the agent remembers."""
-        return SessionMemory(self._workspace, self)
+        return SessionMemory(self._workspace)
 
     @cached_property
     def skills(self) -> SessionSkills:
@@ -562,9 +562,9 @@ class Session(SessionContext):
 
         Words in quotes are one phrase.
         """
-        from deepnb.session.tables import found
+        import pandas as pd
 
-        return found(self.passages(words))
+        return pd.DataFrame(list(self.passages(words)), columns=["turn", "what", "text"])
 
     def passages(self, words: str, most: int = 1_000) -> tuple[TurnPassage, ...]:
         """The first of them as values."""
@@ -577,10 +577,13 @@ class Session(SessionContext):
 
     def key(self, provider: str) -> None:
         """Ask for a provider's key with a hidden prompt, and keep it in this process only, for all sessions."""
-        from deepnb.session.models import ask_for_key
+        from deepnb.models.keys import PROVIDERS, check_takes_key, keep_key
+        from deepnb.session.models import ask_hidden
 
         self._workspace.current.idle()
-        ask_for_key(provider)
+        check_takes_key(provider)
+        do = f"set {PROVIDERS[provider].key} in the environment that starts Jupyter"
+        keep_key(provider, ask_hidden(f"key for {provider}", "a key", do))
 
     def models(self, base_url: str | None = None) -> ModelInfos:
         """The models that can be used here just now, and what is missing for the others; with `base_url` those of a server."""
@@ -770,9 +773,18 @@ class Session(SessionContext):
         A tape is a file of JSON lines, for this user only. It has no credentials, and neither the ids nor the times of
         requests; `note` is kept in it. A file that exists is overwritten only with `overwrite`.
         """
-        from deepnb.session.disk import record
+        from deepnb.models.tapes.recorder import Recording
+        from deepnb.session.disk import TAPE, named_file
 
-        return record(self._workspace, path, note=note, overwrite=overwrite)
+        current = self._workspace.current
+        current.idle()
+        self._workspace.need("tapes")
+        if (running := current.recording) is not None and running.active:
+            raise BusyError(f"already {running.line}", "%agent record stop ends it")
+        made = Recording(named_file(path, TAPE), current.now, note, overwrite=overwrite, name=path)
+        current.recording = made
+        current.tell()
+        return made
 
     @property
     def recording(self) -> Recording | None:
@@ -786,9 +798,13 @@ class Session(SessionContext):
         did: with the same prompts, options, tools and memory. Any other request is an error whose `diff` is from the
         nearest one. Its tool calls need approval as those of any model.
         """
-        from deepnb.session.disk import replay
+        from deepnb.session.disk import named_tape
 
-        return replay(self._workspace, path)
+        model = named_tape(self._workspace, path)
+        window = self.options.max_input_tokens
+        self._workspace.configure({"model": model, "base_url": None, "max_input_tokens": window})
+        tape: Tape = model.player.tape
+        return tape
 
     def export(self, path: str | Path, thread: str | None = None, *, overwrite: bool = False) -> Path:
         """Write a thread (the current one, if not given) to a file, without credentials; returns the file.

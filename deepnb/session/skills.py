@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
 from deepnb.engine.files import ALL_FILES
-from deepnb.running.workspace import Workspace
 from deepnb.session.part import Part, refused
-from deepnb.skills.catalog import DISABLED, Found, disabled
+from deepnb.skills.catalog import DISABLED, disabled
 from deepnb.skills.frontmatter import body_of
 from deepnb.skills.packages import Package, bundled, check_name, packages, scaffold
-from deepnb.skills.rules import FILE_NAME, check
-from deepnb.skills.rules import preapproved as asked_for
+from deepnb.skills.rules import FILE_NAME, check, preapproved
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
@@ -48,13 +46,9 @@ class SessionSkills(Part):
 
     # -- what there is
 
-    def found(self) -> Found:
-        """The skills, and all there is to fix in their files."""
-        return self._workspace.catalogs.found()
-
     def list_skills(self) -> tuple[Skill, ...]:
         """The skills as values; those that can't be used last, with what is wrong."""
-        return self.found().skills
+        return self._workspace.catalogs.found().skills
 
     def list(self) -> pd.DataFrame:
         """One row per skill: name, state (on, off, broken), costs, what it is for, where it is, what was read of it.
@@ -66,7 +60,7 @@ class SessionSkills(Part):
         import pandas as pd
 
         skills, texts = self.list_skills(), self.texts()
-        reads, count = self._reads(texts), self._workspace.built.meter.count
+        reads, count = self.reads(), self._workspace.built.meter.count
         rows, listed = [], self.listed()
         for s in skills:
             read = reads.get(s.path)
@@ -105,11 +99,22 @@ class SessionSkills(Part):
 
     def reads(self) -> dict[str, SkillRead]:
         """Path -> which turns of this thread read a skill's file, and whether all of it."""
-        return self._reads(self.texts())
+        from deepnb.skills.middleware import reads
+
+        return reads(self._workspace.turns, self.texts())
 
     def preapproved(self) -> dict[str, tuple[str, ...]]:
-        """Tool -> the skills in use in this thread that ask to have it approved; of the tools there are."""
-        return preapproved(self._workspace)
+        """Tool -> the skills in use in this thread that ask to have it approved; of the tools there are.
+
+        In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
+        asks for nothing: it could write itself the leave. Nothing is granted by this.
+        """
+        wrote = {e.path: e.origin for e in self._workspace.backend.journal()}
+        ours = {path for path, read in self.reads().items() if not read.changed}
+        users = {path for path in ours if wrote.get(path, "user") in ("user", "external")}
+        used = [s for s in self.list_skills() if s.usable and s.path in users]
+        there = {name for name, _ in self._workspace.built.tools}
+        return {tool: names for tool, names in preapproved(used).items() if tool in there}
 
     def texts(self) -> dict[str, str]:
         """Path -> text of the SKILL.md of each skill that can be used or enabled, in one batch."""
@@ -166,14 +171,11 @@ class SessionSkills(Part):
                 try:
                     self._put(package, written)
                     names.append(skill.name)
-                except DeepnbError as error:
+                except BaseException as error:
                     self._take_back(written)
-                    if len(found) == 1:
+                    if not isinstance(error, DeepnbError) or len(found) == 1:
                         raise
                     left_out.append(f"{package.where}: {error.typed}")
-                except BaseException:
-                    self._take_back(written)
-                    raise
         if not names and taken is not None and len(left_out) == 1:
             raise taken
         if not names:
@@ -224,11 +226,12 @@ class SessionSkills(Part):
 
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
         """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
+        found = self._workspace.catalogs.found().findings
         if path is None:
-            return self.found().findings
+            return found
         named = [s for s in self.list_skills() if str(path) in (s.name, s.directory, s.path)]
         if named:
-            return tuple(f for f in self.found().findings if f.path in {s.path for s in named})
+            return tuple(f for f in found if f.path in {s.path for s in named})
         if str(path).startswith("/") and (content := self._content(str(path))) is not None:
             return check(content, str(path)).findings
         return tuple(f for package in packages(disk_path(path)) for f in package.checked.findings)
@@ -270,11 +273,6 @@ class SessionSkills(Part):
 
     def _pins(self) -> Mapping[str, str]:
         return self._workspace.catalogs.pinned(self._workspace.thread)
-
-    def _reads(self, texts: Mapping[str, str]) -> dict[str, SkillRead]:
-        from deepnb.skills.middleware import reads
-
-        return reads(self._workspace.turns, texts)
 
     @property
     def _source(self) -> str:
@@ -320,20 +318,3 @@ class SessionSkills(Part):
     def _content(self, path: str) -> bytes | None:
         content: bytes | None = self._workspace.backend.download_files([path])[0].content
         return content
-
-
-def preapproved(workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """Tool -> the skills in use in the current thread that ask to have it approved; of the tools there are.
-
-    In use is a skill that was read or pinned here and is the same file still. One that the agent wrote last
-    asks for nothing: it could write itself the leave. Nothing is granted by this.
-    """
-    from deepnb.skills.middleware import reads
-
-    skills = workspace.catalogs.found().skills
-    found = reads(workspace.turns, workspace.catalogs.texts(skills))
-    wrote = {e.path: e.origin for e in workspace.backend.journal()}
-    users = {p for p, read in found.items() if not read.changed and wrote.get(p, "user") in ("user", "external")}
-    used = [s for s in skills if s.usable and s.path in users]
-    there = {name for name, _ in workspace.built.tools}
-    return {tool: names for tool, names in asked_for(used).items() if tool in there}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
-from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, Finding, Listed, Skill, Spent, Subagent, normal
+from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, TASK, Finding, Listed, Skill, Spent, Subagent, normal
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.files import disk_path
+from deepnb.values.turn import ToolStarted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,11 +58,6 @@ class SessionSubagents(Part):
         """How deep they can be nested; 0 if they are disabled."""
         options = self._workspace.options
         return options.max_subagent_depth if options.enable_subagents else 0
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """The names that `tools` of a subagent may hold."""
-        return self._workspace.catalogs.tools
 
     def list(self) -> pd.DataFrame:
         """One row per subagent: name, description, source, tools, model, skills, what it was used for in this thread.
@@ -114,9 +111,12 @@ class SessionSubagents(Part):
 
     def spent(self) -> dict[str, Spent]:
         """Name -> what it was used for in the turns of this thread."""
-        from deepnb.session.tables import spent
+        from deepnb.session.tables import spent_by
 
-        return spent(self._workspace.turns)
+        turns = self._workspace.turns
+        tasks = (e for turn in turns for e in turn.events if isinstance(e, ToolStarted) and e.name == TASK)
+        runs = Counter(str(task.args.get("subagent_type")) for task in tasks)
+        return spent_by((call for turn in turns for call in turn.calls if call.agent), runs)
 
     # -- writing
 
@@ -132,8 +132,16 @@ class SessionSubagents(Part):
 
         All of them are good, or none is added. `replace` takes the place of those of the same name.
         """
-        texts: dict[str, str] = {}
-        for file in _markdown(disk_path(where)):
+        place, texts = disk_path(where), dict[str, str]()
+        if not place.is_dir() and not place.is_file():
+            do = "%agent subagents add NAME creates one, or name a .md file or a directory"
+            raise NotFoundError(f"there is no {place}", do)
+        if place.is_file() and place.suffix != ".md":
+            raise InvalidError(f"{place.name} is not a Markdown file", "a subagent is a file NAME.md")
+        files = [p for p in place.glob("*.md") if p.is_file() and not p.is_symlink()] if place.is_dir() else [place]
+        if not files:
+            raise NotFoundError(f"{place} has no NAME.md", "each subagent is one file")
+        for file in sorted(files):
             path = f"{FOLDER}{file.name}"
             try:
                 with file.open("rb") as opened:
@@ -142,7 +150,7 @@ class SessionSubagents(Part):
                 why = f"{file} can't be read ({error.strerror})"
                 raise InvalidError(why, "check its name and permissions") from None
             given = [agent.name for agent in self._workspace.options.subagents]
-            if problem := check(data, str(file), self.tools, given).problem:
+            if problem := check(data, str(file), self._workspace.catalogs.tools, given).problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
             self._free(path, file.stem, replace)
             texts[path] = data.decode("utf-8")
@@ -187,20 +195,6 @@ class SessionSubagents(Part):
                 f"a subagent {name!r} already exists",
                 f"%agent subagents {name} shows it, %agent subagents add --yes {name} replaces it",
             )
-
-
-def _markdown(path: Path) -> Sequence[Path]:
-    if path.is_dir():
-        if found := sorted(p for p in path.glob("*.md") if p.is_file() and not p.is_symlink()):
-            return found
-        raise NotFoundError(f"{path} has no NAME.md", "each subagent is one file")
-    if not path.is_file():
-        raise NotFoundError(
-            f"there is no {path}", "%agent subagents add NAME creates one, or name a .md file or a directory"
-        )
-    if path.suffix != ".md":
-        raise InvalidError(f"{path.name} is not a Markdown file", "a subagent is a file NAME.md")
-    return [path]
 
 
 def _missing_skills(one: Listed, skills: Sequence[Skill], below: Callable[[str], Sequence[Skill]]) -> Iterator[str]:

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import Line, agents, live_messages, said
-from deepnb.values.agent import TASK, Spent
+from deepnb.values.agent import Spent
 from deepnb.values.budget import NOT_RECORDED, PARTS
-from deepnb.values.events import TurnPassage
-from deepnb.values.turn import (
-    Compacted,
-    ModelEnded,
-    Notice,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Turn,
-    Usage,
-)
-
-if TYPE_CHECKING:
-    from deepnb.search import Hit
+from deepnb.values.turn import Call, Turn, Usage
 
 
 def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
@@ -69,21 +52,13 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype(kinds)
 
 
-def spent(turns: Sequence[Turn]) -> dict[str, Spent]:
-    """Name of a subagent -> what it was used for; tokens as reported, or as counted where they were not."""
-    runs = Counter(
-        str(e.args.get("subagent_type"))
-        for t in turns
-        for e in t.events
-        if isinstance(e, ToolStarted) and e.name == TASK
-    )
+def spent_by(calls: Iterable[Call], runs: Mapping[str, int]) -> dict[str, Spent]:
+    """Return what the subagents that made these calls spent, by name, with how often each was used; tokens as reported, else as counted."""
     made = {name: Spent(runs=n) for name, n in runs.items()}
-    for call in (c for t in turns for c in t.calls if c.agent):
-        used = made.get(call.agent, Spent())
+    for call in calls:
+        used = made.get(name := call.agent or "subagent", Spent())
         tokens = Usage(used.input, used.output, exact=used.exact) + call.spent
-        made[call.agent] = replace(
-            used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact
-        )
+        made[name] = replace(used, calls=used.calls + 1, input=tokens.input, output=tokens.output, exact=tokens.exact)
     return made
 
 
@@ -91,23 +66,6 @@ def journal(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row per change of a file, oldest first; `at` is an ISO timestamp, `change` the first line that changed."""
     rows = [(e.at, e.turn, e.origin, e.change(32), e.path, e.note, e.id, e.thread, e.cell, e.diff) for e in entries]
     names = ["at", "turn", "origin", "change", "path", "note", "id", "thread", "cell", "diff"]
-    return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
-
-
-def hits(found: Sequence[Hit]) -> pd.DataFrame:
-    """One row per passage that was found, best first: lines from 1, and the legs that found it."""
-    names = ["path", "start", "end", "leg", "score", "heading", "text"]
-    return pd.DataFrame([[getattr(hit, name) for name in names] for hit in found], columns=names)
-
-
-def origins(lines: Sequence[tuple[str, int, str]], entries: Sequence[Entry]) -> pd.DataFrame:
-    """One row per line: where it is, and the last entry that brought it there."""
-    rows = []
-    for path, number, line in lines:
-        brought = [e for e in entries if e.path == path and f"+{line}" in e.diff.split("\n")]
-        last = brought[-1] if brought else None
-        rows.append((line, path, number, *((last.at, last.turn, last.origin, last.id) if last else ("", None, "", ""))))
-    names = ["text", "path", "line", "at", "turn", "origin", "entry"]
     return pd.DataFrame(rows, columns=names).astype({"turn": "Int64"})
 
 
@@ -182,44 +140,3 @@ def _timed(table: pd.DataFrame) -> pd.DataFrame:
     day = len({at[:10] for at in times}) > 1
     turns = table["turn"].astype(object).where(table["turn"].notna(), "")
     return table.assign(time=times if day else [at[11:] for at in times], turn=turns)
-
-
-def turns_transcript(turns: Sequence[Turn]) -> pd.DataFrame:
-    """One row for each thing said or done in turns that no transcript was written of, with the columns of `transcript`."""
-    rows = [row for turn in turns for row in _turn_rows(turn)]
-    names = ["at", "turn", "what", "text", "name", "calls", "agent", "input", "output", "seconds", "type"]
-    kinds = {"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"}
-    return pd.DataFrame(rows, columns=names).astype(kinds)
-
-
-def _turn_rows(turn: Turn) -> Iterator[dict[str, Any]]:
-    base = {"at": turn.started, "turn": turn.number, "calls": [], "name": ""}
-    yield {**base, "what": "user", "text": turn.prompt, "agent": "main", "type": "message"}
-    agents = {"": "main"}
-    for event in turn.events:
-        row = {**base, "agent": agents.get("/".join(event.path), "/".join(event.path)) or "main"}
-        match event:
-            case TextDelta() | ThinkingDelta():
-                what = "assistant" if isinstance(event, TextDelta) else "thinking"
-                yield {**row, "what": what, "text": event.text, "type": "message"}
-            case ToolStarted():
-                text = json.dumps(dict(event.args), ensure_ascii=False, default=str)
-                yield {**row, "what": "tool_start", "text": text, "name": event.name, "type": "tool_start"}
-            case ToolEnded():
-                yield {
-                    **row, "what": "tool", "text": event.result, "name": event.name, "seconds": event.seconds, "type": "message"
-                }  # fmt: skip
-            case ModelEnded():
-                agents["/".join(event.path)] = event.call.agent or agents.get("/".join(event.path), "")
-                used = event.call.usage
-                spent = {"input": used.input, "output": used.output} if used else {}
-                yield {**row, **spent, "what": "call", "text": event.call.model, "type": "call"}
-            case Compacted():
-                yield {**row, "what": "compacted", "text": event.offload.summary, "type": "compacted"}
-            case Notice():
-                yield {**row, "what": "notice", "text": event.text, "type": "notice"}
-
-
-def found(passages: Sequence[TurnPassage]) -> pd.DataFrame:
-    """One row per passage: turn, what it is, and its text."""
-    return pd.DataFrame([(p.turn, p.what, p.text) for p in passages], columns=["turn", "what", "text"])

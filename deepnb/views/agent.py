@@ -1,6 +1,6 @@
 """What an agent is made of: the models there are, its layers, what a graph has and lacks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 
 from deepnb.values.agent import Features, ModelInfo
@@ -84,7 +84,15 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
         lines.append(indent(f"↓ {stack.model}"))
         model = h.el("div", "↓ ", h.el("b", stack.model), style="text-align:center")
         body = [h.el("div", h.muted(fact)), *boxes, model]
-    for name, head, table_rows in _of_graph(stack):
+    of_graph: list[tuple[str, tuple[str, ...], list[tuple[str, ...]]]] = []
+    if stack.nodes:
+        nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
+        of_graph.append(("nodes: → leads to, ⇢ on a condition", ("node", "leads to", ""), nodes))
+    if stack.channels:  # each in the order of its turns
+        changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
+        named = ("channel", "turn", "value after it")
+        of_graph.append(("channels beside the messages", named, sorted(changes, key=itemgetter(0))))
+    for name, head, table_rows in of_graph:
         lines += [*([""] if lines else []), name, indent(table_text(head, table_rows))]
         lit = [[h.swatch(cell, h.ORANGE.format(0.25)) if cell == _NEXT else cell for cell in row] for row in table_rows]
         body += [h.label(name), table_html(head, lit)]
@@ -94,16 +102,6 @@ def stack_view(stack: Stack, stamp: str = "") -> Picture:
 
 
 _NEXT = "runs next"
-
-
-def _of_graph(stack: Stack) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
-    nodes: list[tuple[str, ...]] = [(n.name, "  ".join(n.leads), _NEXT if n.runs else "") for n in stack.nodes]
-    changes: list[tuple[str, ...]] = [(name, f"{turn}", value) for name, turn, value in stack.channels]
-    if nodes:
-        yield "nodes: → leads to, ⇢ on a condition", ("node", "leads to", ""), nodes
-    if changes:
-        by_channel = sorted(changes, key=itemgetter(0))  # each in the order of its turns
-        yield "channels beside the messages", ("channel", "turn", "value after it"), by_channel
 
 
 def _box(layer: Layer, share: float, row: tuple[str, ...]) -> h.Html:

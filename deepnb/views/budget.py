@@ -133,7 +133,13 @@ class BudgetView:
     def text(self) -> str:
         if self.budget is None:
             return page([title_line("context", self.stamp), EMPTY])
-        lines = [title_line(self.title, self.stamp), "", *self._bar_text(), ""]
+        filled = "".join(part.letter * part.cells for part in self.parts)
+        bar = [f"[{filled}{'·' * (WIDE - len(filled))}]"]
+        if (mark := self.mark) is not None:
+            words = f"{self.budget.rule.drawn:,} compacts"
+            left = " " * (mark - len(words)) + f"{words} ▼"
+            bar.insert(0, left if mark > len(words) else " " * (mark + 1) + f"▼ {words}")
+        lines = [title_line(self.title, self.stamp), "", *bar, ""]
         lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
@@ -171,16 +177,6 @@ class BudgetView:
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
         trigger = self.budget.rule.drawn if self.budget else None
         return words if trigger is None else f"{words}, trigger {trigger:,}"
-
-    def _bar_text(self) -> list[str]:
-        filled = "".join(part.letter * part.cells for part in self.parts)
-        bar = f"[{filled}{'·' * (WIDE - len(filled))}]"
-        if self.mark is None or self.budget is None:
-            return [bar]
-        words = f"{self.budget.rule.drawn:,} compacts"
-        if self.mark > len(words):
-            return [" " * (self.mark - len(words)) + f"{words} ▼", bar]
-        return [" " * (self.mark + 1) + f"▼ {words}", bar]
 
     @cached_property
     def items(self) -> tuple[Item, ...]:

@@ -20,7 +20,6 @@ _HEAD = r"!\[(?P<words>[^\[\]\n]{0,500})\]\([ \t]*"
 _IMAGE = re.compile(_HEAD + _DATA + r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*\)""")
 _BEGUN = "|".join(re.escape("data:image/"[:length]) for length in range(1, 12))
 _OPEN = re.compile(rf"{_HEAD}(?:(?:{_BEGUN})|data:image/[a-z]{{1,4}}(?:;[a-z0-9]*(?:,[A-Za-z0-9+/]*={{0,2}})?)?)\Z")
-_HEAD_OPEN = re.compile(r"!(?:\[[^\[\]\n]{0,500}(?:\](?:\([ \t]*)?)?)?\Z")
 
 
 def data_images_plugin(parser: MarkdownIt) -> None:
@@ -43,48 +42,18 @@ def without_data(text: str) -> str:
     """Return `text` with the names of its images in the place of their data, also of one that has no end yet."""
     if "](" not in text:
         return text
-    return _OPEN.sub(_named, _IMAGE.sub(_named, text))
+    return _OPEN.sub(lambda found: named(found["words"]), _IMAGE.sub(lambda found: named(found["words"]), text))
 
 
 def ends_in_image(text: str) -> bool:
     """Return whether `text` ends inside the data of an image."""
-    return _open(text, max(text.rfind("!["), 0)) is not None
-
-
-class ImageNames:
-    """A text that comes in pieces, with the names of images in the place of their data."""
-
-    def __init__(self) -> None:
-        self._held: list[str] = []
-
-    def add(self, piece: str) -> str:
-        """Return what can be shown by now: what may turn out to be an image waits for its end."""
-        if self._held and ")" not in piece and "\n" not in piece and len(self._held) > 1:
-            self._held.append(piece)
-            return ""
-        text = "".join([*self._held, piece])
-        at = max(text.rfind("!["), text.rfind("!", len(text) - 1))
-        waits = at >= 0 and (_HEAD_OPEN.match(text, at) or _open(text, at))
-        self._held = [text[at:]] if waits else []
-        return without_data(text[:at] if waits else text)
-
-    def end(self) -> str:
-        text, self._held = "".join(self._held), []
-        return without_data(text)
-
-
-def _named(found: re.Match[str]) -> str:
-    return named(found["words"])
-
-
-def _open(text: str, at: int) -> re.Match[str] | None:
-    return _OPEN.match(text, at)
+    return _OPEN.match(text, max(text.rfind("!["), 0)) is not None
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "!":
         return False
-    found = _IMAGE.match(state.src, state.pos, state.posMax) or _open(state.src, state.pos)
+    found = _IMAGE.match(state.src, state.pos, state.posMax) or _OPEN.match(state.src, state.pos)
     if found is None:
         return False
     whole = "data" in found.groupdict() and is_image(f"data:image/{found['type']};base64,{found['data']}")

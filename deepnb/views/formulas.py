@@ -66,7 +66,12 @@ def formula_end(text: str, begin: int, limit: int) -> int:
         return end if _is_math(text[:begin][-1:], opening, inner, text, end) else 0
     if opening.startswith("\\begin"):
         return end
-    return 0 if _is_escaped(opening, inner.strip(), text[end : end + 1]) else end
+    if _COMMAND.search(inner):
+        return end
+    # Brackets that are escaped to be brackets: round words, round a note's number, before an address.
+    inner, after = inner.strip(), text[end : end + 1]
+    noted = opening.endswith("[") and (_FOOTNOTE.fullmatch(inner) or after in ("(", "[", ":"))
+    return 0 if noted or _WORDS.search(inner) or _ONE_WORD.fullmatch(inner) else end
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
@@ -143,12 +148,3 @@ def _is_math(before: str, opening: str, inner: str, text: str, end: int) -> bool
     if _AMOUNT.match(inner) and not _SUM.search(inner):
         return False
     return inner[-1] not in "(,:;/=" and (not spaces or (spaces == 2 and bool(_SIGN.search(inner))))
-
-
-def _is_escaped(opening: str, inner: str, after: str) -> bool:
-    """Return whether escaped brackets are to be brackets: round words, round a note's number, before an address."""
-    if _COMMAND.search(inner):
-        return False
-    if opening.endswith("[") and (_FOOTNOTE.fullmatch(inner) or after in ("(", "[", ":")):
-        return True
-    return bool(_WORDS.search(inner) or _ONE_WORD.fullmatch(inner))

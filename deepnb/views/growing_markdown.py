@@ -71,10 +71,7 @@ class GrowingMarkdown:
         self.end.markdown += clean(text.removesuffix(self._carriage_return) if self._carriage_return else text)
 
     def cut(self, inside: bool = True) -> bool:
-        """Cut off what is finished of the end, where there is a place: `end` is then a new piece.
-
-        Without `inside` only between two blocks that are in no other.
-        """
+        """Cut off what is finished of the end, if there is a place; without `inside` only between blocks that are in no other."""
         end = self.end
         found = find_cut(end.markdown, end.above, end.links)
         if found is None or (found[1].open and not inside):
@@ -104,10 +101,7 @@ class _Level:
 
 
 def find_cut(text: str, above: Border | None, links: MutableMapping[str, Any]) -> tuple[int, Border] | None:
-    """Return where `text` can be cut, and the border there: at the outermost place that leaves a short end.
-
-    None where there is no place yet.
-    """
+    """Return where `text` can be cut, and the border there: at the outermost place that leaves a short end, if there is one."""
     from deepnb.views.markdown import blocks
 
     opened = above.source if above else ""
@@ -195,7 +189,13 @@ def _inside(text: _Text, token: Token, level: _Level, column: int, lines: list[i
     if token.type == "table_open":
         at = _last_line(text, first + 2, end)
         rule = text.line(first + 1)
-        widths = _widths(text, token, lines)
+        above = text.above  # the columns are as wide as those of the pieces above, or as the rows so far ask
+        widths = above.widths if above and first == 0 else ()
+        if not widths:
+            written = [text.line(n).strip().strip("|") for n in range(first, end) if n != first + 1]
+            cells = [re.split(r"(?<!\\)\|", row) for row in written]
+            longest = (max(len(row[i].strip()) for row in cells if i < len(row)) for i in range(len(cells[0])))
+            widths = tuple(min(max(wide, _NARROWEST), _WIDEST) for wide in longest)
         return [(at, inner.border(f"{level.markers}{head}\n{rule}\n", widths))] if at else []
     if token.type == "paragraph_open":
         begin = text.begin(first) + (column if not level.quoted else 0)
@@ -231,15 +231,3 @@ def _in_paragraph(source: str, begin: int) -> int:
     if words:
         return words[-1] if words[-1] <= latest else 0
     return latest - 1 if source[latest - 1 : latest + 1].isalpha() and latest - 1 > begin else 0
-
-
-def _widths(text: _Text, token: Token, lines: list[int]) -> tuple[int, ...]:
-    """Return how wide the columns of a table are drawn: as those of its pieces above, or as its rows so far ask."""
-    above = text.above
-    if above and above.widths and lines[0] == 0:
-        return above.widths
-    written = [text.line(n).strip().strip("|") for n in range(lines[0], lines[1]) if n != lines[0] + 1]
-    rows = [re.split(r"(?<!\\)\|", row) for row in written]
-    columns = len(rows[0])
-    longest = [max((len(row[i].strip()) for row in rows if i < len(row)), default=0) for i in range(columns)]
-    return tuple(min(max(wide, _NARROWEST), _WIDEST) for wide in longest)

@@ -1,6 +1,6 @@
 """What was removed from the prompt: the offloaded parts of the conversation, by time, each with what replaces it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection
@@ -84,7 +84,11 @@ class HistoryView:
             items = section.items
             if self.terms:
                 items = tuple(item for item in items if self.terms.all_in(f"{item.role}\n{item.text}"))
-                if not items and not self.terms.all_in(_around(section)):
+                around, offload = "" if section.items else section.text, section.offload
+                if offload is not None:
+                    noted = offload.flush.lines if offload.flush else ()
+                    around = "\n".join([offload.summary, *(a.phrase or a.text for a in offload.anchors), *noted])
+                if not items and not self.terms.all_in(around):
                     continue
             found.append(SectionMatch(number, section, items, self.terms))
         return tuple(found)
@@ -130,10 +134,14 @@ class HistoryView:
             heads = [h.el("li", head_html(shown)) for shown in self.matches[-_NEWEST:]]
             return h.box(*body, *map(h.muted, self._earlier), h.el("ul", *heads), h.muted(WHERE))
         room = max(_LEAST, min(_MOST, _ALL // max(1, sum(len(one.items) for one in self.matches))))
-        body += [
-            h.fold(head_html(shown), section_html(shown), *_items_html(shown, room), opened=bool(self.terms))
-            for shown in self.matches
-        ]
+        for shown in self.matches:
+            inside = [h.label("messages")] if shown.items else []
+            inside += [] if shown.section.items else [h.pre(middle_cut(shown.section.text, *_HTML), low=True)]
+            section = 0 if shown.is_foreign else shown.number
+            inside += [message_html(item, shown.terms, room, section) for item in shown.items[:_ITEMS]]
+            if (more := len(shown.items) - _ITEMS) > 0:
+                inside.append(h.el("div", h.muted(f"{more:,} more in the file: search to find them")))
+            body.append(h.fold(head_html(shown), section_html(shown), *inside, opened=bool(self.terms)))
         return h.box(*body, h.muted(BRING) if self.matches and not self.is_foreign else None)
 
     @property
@@ -180,14 +188,6 @@ def role(item: HistoryMessage) -> str:
     return item.role or "messages that can't be separated: the file was edited"
 
 
-def _around(section: HistorySection) -> str:
-    offload = section.offload
-    if offload is None:
-        return "" if section.items else section.text
-    kept = [a.phrase or a.text for a in offload.anchors]
-    return "\n".join([offload.summary, *kept, *(offload.flush.lines if offload.flush else ())])
-
-
 def _section_lines(shown: SectionMatch) -> list[str]:
     section = shown.section
     lines = compaction.facts_text(section.offload, shown.terms) if section.offload else []
@@ -216,14 +216,3 @@ def _section_lines(shown: SectionMatch) -> list[str]:
 def bring_words(section: int, item: HistoryMessage) -> str:
     """Return what is typed to add a message of a section to the next prompt."""
     return f"%agent history --bring {section}:{item.number}"
-
-
-def _items_html(shown: SectionMatch, room: int) -> Iterator[h.Html]:
-    if not shown.section.items:
-        yield h.pre(middle_cut(shown.section.text, *_HTML), low=True)
-    elif shown.items:
-        yield h.label("messages")
-    section = 0 if shown.is_foreign else shown.number
-    yield from (message_html(item, shown.terms, room, section) for item in shown.items[:_ITEMS])
-    if (more := len(shown.items) - _ITEMS) > 0:
-        yield h.el("div", h.muted(f"{more:,} more in the file: search to find them"))

@@ -140,7 +140,16 @@ class MemoryView:
         hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
             return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
-        body = [h.heading(*self.title.split(" · "), stamp=self.stamp), *(_fold(file, self.room) for file in self.files)]
+        body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
+        for file in self.files:
+            standing = h.swatch(file.standing, _COLOURS.get(file.state, _WAITING))
+            inside = [h.pre(file.cut(self.room)) if file.content.strip() else h.muted("empty")]
+            if file.diff:
+                words = _unseen(file.diff, self.room)
+                is_cut = len(words) < len(file.diff.unified().rstrip("\n"))
+                inside += [h.label("not in the prompt yet"), h.pre(words) if is_cut else diff_html(file.diff)]
+            head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), standing)
+            body.append(h.fold(head, *inside, opened=True))
         body += [h.el("div", h.muted("no file yet: ", h.code(path))) for path in self.missing]
         if self.others:
             items = [h.el("li", h.code(path), h.muted(" ", size)) for path, size in self.others]
@@ -218,17 +227,6 @@ def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 
-def _fold(file: MemoryFile, room: tuple[int, int]) -> h.Html:
-    colour = _COLOURS.get(file.state, _WAITING)
-    head = h.join(h.code(file.path), h.muted(" · ", file.size, " · "), h.swatch(file.standing, colour))
-    body: list[h.Child] = [h.pre(file.cut(room))] if file.content.strip() else [h.muted("empty")]
-    if file.diff:
-        words = _unseen(file.diff, room)
-        long = len(words) < len(file.diff.unified().rstrip("\n"))
-        body += [h.label("not in the prompt yet"), h.pre(words) if long else diff_html(file.diff)]
-    return h.fold(head, *body, opened=True)
-
-
 # -- the journal: who changed what
 
 
@@ -244,7 +242,7 @@ def entry_view(entry: Entry) -> Picture:
     return Picture((), [line], [h.fold(line, h.muted(entry.at), h.pre(diff, low=True))])
 
 
-def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> Picture:
+def journal_view(entries: Sequence[Entry], most: int = 20) -> Picture:
     """Return the newest entries of the journal, newest first, and how many there are before them."""
     if not entries:
         nothing = "no changes yet: type %memory add TEXT"
@@ -254,7 +252,7 @@ def journal_view(entries: Sequence[Entry], stamp: str = "", most: int = 20) -> P
     rest = [f"{counted(older, 'older change')}: %memory log lists all"] if older > 0 else []
     lines = [*(indent(one.text()) for one in shown), *rest]
     body = [*(h.Html(one.html()) for one in shown), *map(h.muted, rest)]
-    return Picture(("journal", counted(len(entries), "change")), lines, body, stamp)
+    return Picture(("journal", counted(len(entries), "change")), lines, body)
 
 
 # -- changes that need the user's approval

@@ -16,7 +16,7 @@ KINDS = {
     "shared": "shared: others can read it, so it does not get MEMORY.md",
 }
 _SIZES = ("window", "trigger", "keep")
-_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "updates", "offer_explain", "clock")
+_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "offer_explain", "clock")
 _VALUE = 60
 
 

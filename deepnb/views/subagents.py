@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from deepnb.values.agent import Listed, Spent
 from deepnb.views import html as h
-from deepnb.views.text import counted, page, quoted, title_line, tokens
+from deepnb.views.text import counted, quoted, title_line, tokens
 from deepnb.views.view import Picture, listing, table_html
 
 OFF = "subagents are disabled: enable_subagents=True lets the agent delegate tasks"
@@ -42,43 +42,18 @@ class SubagentRow:
         return (*lines, *(f"note: {note}" for note in listed.notes))
 
 
-@dataclass(frozen=True)
-class SubagentsView:
-    """All of them, the broken ones with what is wrong."""
-
-    rows: tuple[SubagentRow, ...]
-    limit: int
-    stamp: str = ""
-
-    @property
-    def title(self) -> str:
-        """`subagents · 2 · nested up to 3 levels`, and how many can't be used."""
-        broken = sum(row.listed.problem is not None for row in self.rows)
-        bad = f" · {broken} can't be used" if broken else ""
-        return f"subagents · {len(self.rows) - broken} · nested up to {counted(self.limit, 'level')}{bad}"
-
-    @property
-    def empty(self) -> str:
-        """Why there is nothing to list; empty where there is."""
-        return OFF if not self.limit else "" if self.rows else NONE
-
-    def text(self) -> str:
-        if self.empty:
-            return page([title_line("subagents", self.stamp), self.empty])
-        rows = [(row.name, row.used, row.listed.agent.description, row.facts) for row in self.rows]
-        return page([title_line(self.title, self.stamp), *listing(rows)])
-
-    def html(self) -> str:
-        if self.empty:
-            return h.box(h.heading("subagents", stamp=self.stamp), h.muted(self.empty))
-        head = ("subagent", "description", "tasks", "calls", "tokens in", "out")
-        table = table_html(head, list(map(_cells, self.rows)), right=(2, 3, 4, 5))
-        return h.box(h.heading(*self.title.split(" · "), stamp=self.stamp), table)
-
-
-def subagents_view(rows: Sequence[SubagentRow], limit: int, stamp: str = "") -> SubagentsView:
-    """Return the subagents in their order, nested at most `limit` deep."""
-    return SubagentsView(tuple(rows), limit, stamp)
+def subagents_view(rows: Sequence[SubagentRow], limit: int, stamp: str = "") -> Picture:
+    """Return the subagents in their order, nested at most `limit` deep; the broken ones with what is wrong."""
+    if not limit or not rows:
+        nothing = NONE if limit else OFF
+        return Picture(("subagents",), [nothing], [h.muted(nothing)], stamp)
+    broken = sum(row.listed.problem is not None for row in rows)
+    title = ["subagents", f"{len(rows) - broken}", f"nested up to {counted(limit, 'level')}"]
+    title += [f"{broken} can't be used"] if broken else []
+    head = ("subagent", "description", "tasks", "calls", "tokens in", "out")
+    table = table_html(head, list(map(_cells, rows)), right=(2, 3, 4, 5))
+    lines = listing([(row.name, row.used, row.listed.agent.description, row.facts) for row in rows])
+    return Picture(title, lines, [table], stamp)
 
 
 def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> Picture:

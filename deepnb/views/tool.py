@@ -133,7 +133,7 @@ def task_text(tool: Tool, calls: int, usage: Usage, inside: Sequence[View], last
     state = " · ".join([f"{WORDS[tool.status]}{took}", *_spent(calls, usage)])
     result = clean(tool.result or "").strip()
     report = [f"  {short(result, 92)}"] if result and result != last.strip() else []
-    return page([f"→ subagent {_who(tool)}  {state}", *(indent(one.text(), "  │ ") for one in inside), *report])
+    return page([f"→ subagent {who(tool)}  {state}", *(indent(one.text(), "  │ ") for one in inside), *report])
 
 
 def task_html(
@@ -144,7 +144,7 @@ def task_html(
     state = h.join(" · ", h.swatch(WORDS[tool.status], COLOURS[tool.status]), "  ")
     running = tool.status == "running"
     said = [*([took] if took else []), *_spent(calls, usage), *([short(now(), _SAID)] if running and inside else [])]
-    line = h.join(h.muted("subagent "), h.code(_who(tool)), state, h.muted(" · ".join(said)))
+    line = h.join(h.muted("subagent "), h.code(who(tool)), state, h.muted(" · ".join(said)))
     task = str(tool.args.get("description", ""))
     body: list[h.Child] = [h.label("task"), h.pre(middle_cut(task, _HEAD, _TAIL), low=True)]
     if inside:
@@ -156,12 +156,7 @@ def task_html(
     return h.fold(line, *body)
 
 
-def doing(tool: Tool) -> str:
-    """Return what a call is, in a few words: for the line of the subagent that makes it."""
-    return f"subagent {_who(tool)}" if is_task(tool) else call_line(tool.name, tool.args, 60)
-
-
-def _who(tool: Tool) -> str:
+def who(tool: Tool) -> str:
     name = short(str(tool.args["subagent_type"]), 64)
     task = short(clean(str(tool.args.get("description", ""))), _TASK).replace('"', "'")
     return f'{name}: "{task}"'

@@ -7,14 +7,10 @@ from deepnb.gate.own_words import asks_to_write
 from deepnb.values.request import MORE_TOOLS
 from deepnb.values.turn import ModelStarted, Notice, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.views import html as h
-from deepnb.views.data_images import without_data
-from deepnb.views.text import clean, cost, counted, middle_cut, page, quoted, seconds, short, tokens
+from deepnb.views.text import clean, cost, counted, middle_cut, page, quoted, seconds, tokens
 from deepnb.views.tool import call_line
-from deepnb.views.turn_segments import ToolSegment, turn_segments
+from deepnb.views.turn_segments import turn_segments
 
-_CALLS = 6
-"""Tool calls that a turn in short lists, its last ones."""
-_PROMPT = 160
 _STEPS = 25
 """Calls of the model at the beginning and at the end of a long turn that are shown."""
 _RESULTS, _ENDS = 400_000, (1_500, 500)
@@ -29,45 +25,21 @@ class TurnView:
     asked: bool = True
 
     def text(self) -> str:
-        return _text(self.turn, self.turn.prompt if self.asked else None, [turn_segments(self.turn).text()])
+        asked = [*quoted(clean(self.turn.prompt)), ""] if self.asked else []
+        said = turn_segments(self.turn).text()
+        return page([*asked, *([said] if said else []), *self._waiting, footer_view(self.turn).text()])
 
     def html(self) -> str:
-        shown = h.Html(turn_segments(self.turn).html())
-        return _html(self.turn, self.turn.prompt if self.asked else None, shown)
-
-
-@dataclass(frozen=True)
-class ShortTurnView:
-    """The beginnings of prompt and answer, a line for each tool call, and the footer."""
-
-    turn: Turn
-    room: int
+        look = f"border-left:3px solid {h.LINE};padding:1px 10px;white-space:pre-wrap;word-wrap:break-word"
+        asked = h.box(h.el("div", self.turn.prompt, style=look)) if self.asked else None
+        waiting = [h.el("div", line) for line in self._waiting]
+        said = h.Html(turn_segments(self.turn).html())
+        return h.el("div", asked, said, *waiting, h.Html(footer_view(self.turn).html()))
 
     @property
-    def calls(self) -> Sequence[str]:
-        """The last tool calls of the main agent; those before them are counted."""
-        segments = turn_segments(self.turn).segments
-        calls = [f"→ {call_line(s.name, s.args)}" for s in segments if isinstance(s, ToolSegment)]
-        earlier = len(calls) - _CALLS
-        return [*([f"{counted(earlier, 'earlier tool call')}"] if earlier > 0 else []), *calls[-_CALLS:]]
-
-    @property
-    def prompt(self) -> str:
-        return short(self.turn.prompt, _PROMPT)
-
-    @property
-    def answer(self) -> str:
-        """Its beginning, and how much more there is."""
-        return middle_cut(without_data(self.turn.text).strip(), self.room, 0).strip()
-
-    def text(self) -> str:
-        return _text(self.turn, self.prompt, [*self.calls, *([""] if self.calls else []), self.answer])
-
-    def html(self) -> str:
-        from deepnb.views.markdown import markdown_html
-
-        calls = [h.el("div", h.code(line)) for line in self.calls]
-        return _html(self.turn, self.prompt, h.box(*calls, markdown_html(self.answer)))
+    def _waiting(self) -> list[str]:
+        lines = [f"needs approval: {call_line(call.name, call.args)}" for call in self.turn.asked]
+        return [*lines, "%agent panel approvals shows all of it"] if lines else []
 
 
 def long_turn_view(turn: Turn) -> TurnView:
@@ -81,24 +53,6 @@ def long_turn_view(turn: Turn) -> TurnView:
     left = len(steps) - 2 * _STEPS
     note = Notice(f"{left:,} steps are left out here: %agent transcript has them")
     return TurnView(replace(turn, events=(*events[: steps[_STEPS]], note, *events[steps[-_STEPS] :])))
-
-
-def _text(turn: Turn, prompt: str | None, body: Sequence[str]) -> str:
-    asked = [*quoted(clean(prompt)), ""] if prompt is not None else []
-    said = body if any(body) else []
-    return page([*asked, *said, *_waiting(turn), footer_view(turn).text()])
-
-
-def _html(turn: Turn, prompt: str | None, body: h.Html) -> h.Html:
-    look = f"border-left:3px solid {h.LINE};padding:1px 10px;white-space:pre-wrap;word-wrap:break-word"
-    asked = h.box(h.el("div", prompt, style=look)) if prompt is not None else None
-    waiting = [h.el("div", line) for line in _waiting(turn)]
-    return h.el("div", asked, body, *waiting, h.Html(footer_view(turn).html()))
-
-
-def _waiting(turn: Turn) -> list[str]:
-    lines = [f"needs approval: {call_line(call.name, call.args)}" for call in turn.asked]
-    return [*lines, "%agent panel approvals shows all of it"] if lines else []
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from deepnb.views import compaction
 from deepnb.views import html as h
 from deepnb.views.data_images import without_data
 from deepnb.views.text import clean, indent, middle_cut, page, short
-from deepnb.views.tool import Tool, doing, is_task, task_html, task_text, tool_html, tool_text
+from deepnb.views.tool import Tool, call_line, is_task, task_html, task_text, tool_html, tool_text, who
 from deepnb.views.view import Picture
 
 _GROWING = 2_000
@@ -129,34 +129,18 @@ class Thinking:
         return h.box(h.fold(h.muted(title), h.pre(self.words), framed=False))
 
 
-@dataclass
-class Note:
-    """One line the user should know of."""
-
-    line: str
-
-    def text(self) -> str:
-        return page([f"note: {' '.join(self.line.split())}"])
-
-    def html(self) -> str:
-        look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
-        return h.box(h.el("div", h.el("b", "note: "), self.line, style=look))
+def _note(line: str) -> Picture:
+    look = f"border-left:3px solid {h.LINE};padding:1px 10px;{h.MUTED}"
+    words = " ".join(line.split())
+    return Picture((), [f"note: {words}"], [h.el("div", h.el("b", "note: "), line, style=look)])
 
 
-@dataclass
-class Compaction:
-    """The moment at which the older part of the thread left the prompt."""
-
-    offload: Offload
-
-    def text(self) -> str:
-        summary = short(self.offload.summary, 90)
-        return page([f"⇣ {compaction.line(self.offload)}", *([f"  {summary}"] if summary else [])])
-
-    def html(self) -> str:
-        where = self.offload.path
-        words = h.el("div", h.muted("saved verbatim in ", h.code(where))) if where else None
-        return h.box(h.fold(h.join("⇣ ", compaction.line(self.offload)), words, compaction.facts_html(self.offload)))
+def _compacted(offload: Offload) -> Picture:
+    """Return the moment at which the older part of the thread left the prompt."""
+    line, summary = f"⇣ {compaction.line(offload)}", short(offload.summary, 90)
+    where = h.el("div", h.muted("saved verbatim in ", h.code(offload.path))) if offload.path else None
+    body = h.fold(line, where, compaction.facts_html(offload))
+    return Picture((), [line, *([f"  {summary}"] if summary else [])], [body])
 
 
 @dataclass
@@ -203,10 +187,12 @@ class ToolSegment(Tool):
         last = self.children[-1]
         if isinstance(last, Answer):
             return _tail(last.parts)[-80:]
-        return doing(last) if isinstance(last, ToolSegment) else last.text()
+        if not isinstance(last, ToolSegment):
+            return last.text()
+        return f"subagent {who(last)}" if is_task(last) else call_line(last.name, last.args, 60)
 
 
-Segment = Answer | Thinking | ToolSegment | Note | Compaction | Printed | Rich | Picture
+Segment = Answer | Thinking | ToolSegment | Printed | Rich | Picture
 
 
 @dataclass(frozen=True)
@@ -239,10 +225,7 @@ class Segments:
         """Call -> how many of its outputs there are: one that was shown while the code ran comes again."""
 
     def add(self, event: values.Event, path: values.Path | None = None) -> int | None:
-        """Return the index of the segment that `event` made or changed; None where there is nothing to show.
-
-        `path` is what is left of the event's own, inside the calls it happened in.
-        """
+        """Return the index of the segment that `event` made or changed; `path` is what is left of its own, inside a call."""
         if path := event.path if path is None else path:
             return self._nest(event, path)
         if not isinstance(event, values.ThinkingDelta):
@@ -280,9 +263,9 @@ class Segments:
             case values.CodeOutput():
                 return self._output(event)
             case values.Notice(text=text):
-                return self._append(Note(text))
+                return self._append(_note(text))
             case values.Compacted(offload=offload):
-                return self._append(Compaction(offload))
+                return self._append(_compacted(offload))
         return None
 
     def _nest(self, event: values.Event, path: values.Path) -> int | None:

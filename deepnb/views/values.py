@@ -1,62 +1,24 @@
 """What a value shows of itself as the last line of a cell: the fullest picture there is room for, and where to see all."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import unescape
 
-from deepnb.values.approvals import Decision, PendingCall
-from deepnb.values.files import FileDiff
 from deepnb.values.turn import Turn
 from deepnb.views import html as h
-from deepnb.views.approval import CallCard, approval_view
-from deepnb.views.diff import diff_view
-from deepnb.views.text import page, short
-from deepnb.views.tool import call_line
-from deepnb.views.turn import ShortTurnView, TurnView
-from deepnb.views.view import Picture, View, table_view
+from deepnb.views.text import page
+from deepnb.views.turn import TurnView
+from deepnb.views.view import Picture, View
 
-ROWS = 8
 LIMIT = 1_900
 """Bytes of text that a picture has at most, without its last line and whatever its tags take."""
 
 
 def turn_value(turn: Turn) -> View:
     """Return a turn as its cell showed it, below its prompt."""
-    shorter = (lambda: ShortTurnView(turn, 700), lambda: ShortTurnView(turn, 160))
-    return brief(TurnView(turn), shorter, "whole answer: turn.text; all that happened: %agent transcript")
-
-
-def diffs_value(diffs: Sequence[FileDiff]) -> View:
-    """Return what changed in some files, or which ones they are."""
-    title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
-
-    def names() -> Picture:
-        lines = []
-        for diff in diffs[:ROWS]:
-            changed = [line[:1] for line in diff.unified(context=0).split("\n")[2:]]
-            figures = f"+{changed.count('+'):,} −{changed.count('-'):,}"
-            lines.append((short(diff.path, 60), diff.kind, figures))
-        more = [(f"and {len(diffs) - ROWS:,} more", "", "")] if len(diffs) > ROWS else []
-        return table_view(("file", "", "lines"), [*lines, *more], title, (2,))
-
-    # The whole is not drawn to see that it is too long: marking the words of long files takes seconds.
-    small = len(diffs) <= ROWS and has_room("".join(diff.unified() for diff in diffs))
-    return brief(diff_view(diffs, title) if small else None, [names], "whole diff: .unified() of each file")
-
-
-def calls_value(calls: Sequence[PendingCall]) -> View:
-    """Return calls that need approval, with what to type."""
-    cards = [CallCard(number, call) for number, call in enumerate(calls, 1)]
-    whole = approval_view(cards) if calls else table_view((), (), empty="no call needs approval")
-    return brief(whole, rest="all arguments: %agent panel approvals; to decide: %agent approve, reject or edit")
-
-
-def decision_value(decision: Decision) -> View:
-    call, args = decision.call, decision.call.args if decision.args is None else decision.args
-    state = short(CallCard(1, call, decision=decision).state, 200)
-    table = table_view(("call", "decision"), [(call_line(call.name, args), state)])
-    return brief(table, rest="all arguments: .call.args")
+    waits, rest = "%agent panel approvals shows all of the calls that wait", "all that happened: %agent transcript"
+    return brief(TurnView(turn), rest=waits if turn.asked else f"whole answer: turn.text; {rest}")
 
 
 @dataclass(frozen=True)
@@ -73,24 +35,17 @@ class BriefView:
         return h.el("div", h.Html(self.picture.html()), h.box(h.muted(self.rest), above=False))
 
 
-def brief(whole: View | None, shorter: Iterable[Callable[[], View]] = (), rest: str = "") -> View:
+def brief(picture: View, shorter: Iterable[Callable[[], View]] = (), rest: str = "") -> View:
     """Return a whole picture if it is short enough, else the first of some shorter ones that is; the last is cut if none is.
 
-    `whole` is None where it is known to be too long. `rest` is said below any other, where that does not say it
-    itself: which call or magic shows all.
+    `rest` is said below any other, where that does not say it itself: which call or magic shows all.
     """
-    if whole is not None and is_brief(whole):
-        return whole
-    picture = whole
+    if is_brief(picture):
+        return picture
     for draw in shorter:
         picture = draw()
         if is_brief(picture):
             return picture if rest in picture.text() else BriefView(picture, rest)
-    assert picture is not None
-    return BriefView(_cut(picture), rest)
-
-
-def _cut(picture: View) -> Picture:
     lines, room = [], LIMIT - 20
     for line in picture.text().split("\n"):
         kept = line.encode()[:room].decode(errors="ignore")
@@ -99,16 +54,13 @@ def _cut(picture: View) -> Picture:
         if kept != line or room <= 0:
             break
     words = "\n".join([*lines, "…"])
-    return Picture((), [words], [h.pre(words)])
+    return BriefView(Picture((), [words], [h.pre(words)]), rest)
 
 
 def is_brief(picture: View) -> bool:
     """Return whether its text, and that of its HTML, have room as the value of a cell."""
-    return has_room(picture.text()) and has_room(html_text(picture.html()))
-
-
-def has_room(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) <= LIMIT
+    drawn = (form() for form in (picture.text, lambda: html_text(picture.html())))  # the HTML of a long text takes time
+    return all(len(text.encode("utf-8", "surrogatepass")) <= LIMIT for text in drawn)
 
 
 def html_text(markup: str) -> str:

@@ -89,7 +89,13 @@ class Flow:
     def close_block(self) -> None:
         """The last block has ended: its pieces, in outputs of their own while it grew, are one."""
         at = len(self._runs) - 1
-        while at > 0 and (whole := _across(self._runs[at - 1][-1], self._runs[at][0])):
+        while at > 0:
+            above, whole = self._runs[at - 1][-1], self._runs[at][0]
+            if not isinstance(above, Piece) or not isinstance(whole, Piece) or above.below is not whole.above:
+                return
+            if whole.above is None or not whole.above.open:
+                return
+            whole.markdown, whole.above = above.markdown + whole.markdown, above.above
             self._runs[at - 1 :] = [[*self._runs[at - 1][:-1], whole, *self._runs[at][1:]], *self._runs[at + 1 :]]
             self._weights[at - 1 :] = [sum(map(_weight, self._runs[at - 1])), *self._weights[at + 1 :]]
             at -= 1
@@ -151,10 +157,7 @@ class Flow:
         return freed
 
     def end(self, more: int = 0) -> None:
-        """Nothing more comes: everything is looked at once more, and what has not changed is not sent.
-
-        `more` are outputs that the screen has, which nobody else wants.
-        """
+        """Nothing more comes: look at everything once more. `more` are outputs that the screen has, which nobody else wants."""
         self._ended = True
         self.close_block()
         self._runs = [_joined(run, blocks=True) for run in self._runs]
@@ -231,16 +234,6 @@ def _joined(run: Sequence[View], blocks: bool = False) -> list[View]:
         else:
             out.append(thing)
     return out
-
-
-def _across(above: View, below: View) -> Piece | None:
-    """Return two pieces of one block as the second of them, which may still grow."""
-    if not isinstance(above, Piece) or not isinstance(below, Piece) or below.above is None or not below.above.open:
-        return None
-    if above.below is not below.above:
-        return None
-    below.markdown, below.above = above.markdown + below.markdown, above.above
-    return below
 
 
 def _weight(thing: View) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
-from deepnb.views.view import Stack, View, notice_view
+from deepnb.views.view import Picture, Stack, View, notice_view
 from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
 from deepnb.widgets.screen import Output, Screen
 
@@ -41,25 +41,18 @@ class Page:
 class TurnPanel:
     """A way through the turns with the picture of each, below the picture of now.
 
-    A field with two buttons, not a slider of ipywidgets, since that has no name for a screen reader.
+    A field, not a slider of ipywidgets, since that has no name for a screen reader.
     """
 
-    def __init__(
-        self, last: Callable[[], int], changed: Callable[[], Sequence[int]], at: Callable[[int], View], now: Source
-    ) -> None:
-        """`changed` gives the turns that the buttons go to, in order."""
+    def __init__(self, last: Callable[[], int], at: Callable[[int], View], now: Source) -> None:
         import ipywidgets as w
 
-        self._last, self._changed, self._at, self._now = last, changed, at, now
+        self._last, self._at, self._now = last, at, now
         about, look = "show the memory of this turn", w.Layout(width="11em")
         self._turn = w.BoundedIntText(min=0, max=0, description="Turn", tooltip=about, layout=look)
-        before, after = "the turn before this one that changed memory", "the turn after this one that changed memory"
-        self._earlier = button("◀ Earlier change", before, partial(self._step, -1))
-        self._later = button("Later change ▶", after, partial(self._step, 1))
         self._diff, self._picture = w.HTML(), w.VBox()
         on_change(self._turn, self._show_turn)
-        steps = w.HBox([self._turn, self._earlier, self._later], layout=w.Layout(flex_flow="row wrap"))
-        self.widget: Any = w.VBox([self._picture, steps, self._diff])
+        self.widget: Any = w.VBox([self._picture, self._turn, self._diff])
         self.refresh()
 
     def refresh(self) -> None:
@@ -80,15 +73,7 @@ class TurnPanel:
         if len(self._picture.children) != len(parts):
             fill(self._picture, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
-    def _step(self, by: int) -> None:
-        if changed := self._beyond(by):
-            self._turn.value = changed[-1 if by < 0 else 0]
-
-    def _beyond(self, by: int) -> list[int]:
-        return [turn for turn in self._changed() if (turn - self._turn.value) * by > 0]
-
     def _show_turn(self) -> None:
-        self._earlier.disabled, self._later.disabled = not self._beyond(-1), not self._beyond(1)
         _set(self._diff, _drawn(lambda: self._at(self._turn.value)).html())
 
 
@@ -139,18 +124,9 @@ class _Shown:
         self.below.update(_drawn(self.twin))
 
 
-class Folded:
-    """A view behind a fold: the static twin beside a panel, out of the way until it is wanted."""
-
-    def __init__(self, title: str, view: View) -> None:
-        self._title = title
-        self._view = view
-
-    def text(self) -> str:
-        return self._view.text()
-
-    def html(self) -> str:
-        return h.box(h.fold(self._title, h.Html(self._view.html()), framed=False))
+def folded(title: str, view: View) -> Picture:
+    """Return a view behind a fold: the static twin beside a panel, out of the way until it is wanted."""
+    return Picture((), [view.text()], [h.fold(title, h.Html(view.html()), framed=False)])
 
 
 def _drawn(source: Source) -> View:

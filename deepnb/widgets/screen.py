@@ -1,9 +1,8 @@
-"""Where things are shown: outputs with a display id in a notebook, widgets in an app of Voila, lines in a terminal."""
+"""Where things are shown: outputs with a display id in a notebook, lines in a terminal."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -104,41 +103,6 @@ class Reserved:
         for filled in reversed(rest):
             self.give_back(filled.output)
         self._filled = [first]
-
-
-class LateScreen:
-    """Outputs that are shown once, by `publish`: for a front end that can't show one anew in its place."""
-
-    notebook = True
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._held: list[_HeldOutput] = []
-
-    def show(self, view: View) -> Output:
-        self._held.append(_HeldOutput(view))
-        return self._held[-1]
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return self.show(NOTHING)
-
-    def publish(self) -> None:
-        """Show each as it is now."""
-        for output in self._held:
-            if not isinstance(output.view, HasBundle) or output.view.bundle[0]:
-                self._screen.show(output.view)
-        self._held.clear()
-
-
-class _HeldOutput:
-    def __init__(self, view: View) -> None:
-        self.view = view
-
-    def update(self, view: View) -> None:
-        self.view = view
-
-    def become(self, widget: Any, text: str) -> None:
-        """There is no widget in an output that stays as it was made."""
 
 
 class NoScreen(Terminal):
@@ -266,43 +230,3 @@ def widget_data(widget: Any) -> dict[str, Any]:
     """Return an ipywidget as a front end is sent it."""
     view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
     return {"application/vnd.jupyter.widget-view+json": view}
-
-
-def in_voila() -> bool:
-    """Return whether Voila runs this kernel: it says so as CGI does (RFC 3875, SERVER_SOFTWARE)."""
-    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
-
-
-class AppScreen:
-    """Outputs that are boxes with one widget in them: the HTML of a view, or what takes its place."""
-
-    notebook = True
-
-    def show(self, view: View) -> Output:
-        import ipywidgets as w
-
-        return _Box(w.HTML(view.html()), view.text())
-
-    def widget(self, widget: Any, text: str) -> Output:
-        return _Box(widget, text)
-
-
-class _Box:
-    def __init__(self, widget: Any, text: str) -> None:
-        import ipywidgets as w
-        from IPython.display import publish_display_data
-
-        self._box = w.VBox([widget])
-        publish_display_data({**widget_data(self._box), "text/plain": text})
-
-    def update(self, view: View) -> None:
-        import ipywidgets as w
-
-        html, (there,) = view.html(), self._box.children
-        if not isinstance(there, w.HTML):
-            self._box.children = (w.HTML(html),)
-        elif there.value != html:
-            there.value = html
-
-    def become(self, widget: Any, text: str) -> None:
-        self._box.children = (widget,)

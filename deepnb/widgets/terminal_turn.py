@@ -10,7 +10,6 @@ from typing import TextIO
 from deepnb.values.events import WAITS, Activity
 from deepnb.values.image import PICTURES
 from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta
-from deepnb.views.data_images import ImageNames
 from deepnb.views.status import RunningView
 from deepnb.views.text import clean, short
 from deepnb.views.turn_segments import Answer, Printed, Rich, Segment, Segments, Thinking
@@ -36,7 +35,6 @@ class TerminalTurn:
         self._screen = screen
         self._out = out or sys.stdout
         self._segments = Segments()
-        self._images = ImageNames()
         self._printed: Segment | None = None
         """What was printed of last."""
         self._column = 0
@@ -72,8 +70,6 @@ class TerminalTurn:
         with self._lock:
             self._pulse.end()
             self._clear()
-            if held := self._images.end():
-                self._print(held)
             self._line()
             self._print("\n" if self._printed else "")
         for view in views:
@@ -81,8 +77,6 @@ class TerminalTurn:
         return self._screen
 
     def _take(self, segment: Segment, event: Event) -> None:
-        if segment is not self._printed and (held := self._images.end()):
-            self._print(held)
         if isinstance(segment, Thinking):
             if segment is not self._printed:
                 self._print_line(segment.text())
@@ -94,7 +88,7 @@ class TerminalTurn:
             if segment is not self._printed:
                 self._line()
                 self._print("\n" if self._printed else "")
-            self._print(self._images.add(event.text))
+            self._print(event.text)
         elif getattr(segment, "status", "ok") != "running":
             self._print_line(segment.text())
             if isinstance(segment, Rich) and not set(PICTURES).isdisjoint(segment.output.data):

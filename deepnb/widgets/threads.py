@@ -222,10 +222,7 @@ class HistoryPanel:
 
 
 def rooms(messages: Sequence[int]) -> list[int]:
-    """Return how many messages of each of the newest sections are listed: theirs, until there is room for no more.
-
-    `messages` are those of all sections, the oldest first.
-    """
+    """Return how many of its `messages` each of the newest sections lists, the oldest first, while there is room for more."""
     found: list[int] = []
     left = ROWS
     for count in reversed(messages[-SECTIONS:]):

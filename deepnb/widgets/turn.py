@@ -148,7 +148,12 @@ class NotebookTurn:
                 self._thought = None
             if at is not None:
                 self._take(at, event)
-                if not isinstance(event, TextDelta | ThinkingDelta) or self._due(len(event.text)):
+                if isinstance(event, TextDelta | ThinkingDelta):  # soon while that is cheap, and five times a second
+                    self._credit += _PER_CHARACTER * len(event.text)
+                    since, late = self._clock() - self._flushed, max(_OFTEN, self._cost / _PER_SECOND)
+                    if since >= self._pause and (self._credit >= self._cost or since >= late):
+                        self._flush()
+                else:
                     self._flush()
             if self._waiting is not None and self._said != self._activity.line:
                 self._say()
@@ -233,14 +238,6 @@ class NotebookTurn:
 
     def _changed(self, thing: View) -> None:
         self._cost = max(self._cost, self._flow.changed_at(thing))
-
-    def _due(self, characters: int) -> bool:
-        """Return whether the growing text is to be shown now: soon while that is cheap, and five times a second."""
-        self._credit += _PER_CHARACTER * characters
-        since = self._clock() - self._flushed
-        if since < self._pause:
-            return False
-        return self._credit >= self._cost or since >= max(_OFTEN, self._cost / _PER_SECOND)
 
     def _beat(self, silent: bool) -> float:
         if silent or self._waiting is not None:

@@ -8,22 +8,32 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from deepnb.magics import complete
-from deepnb.magics.complete import Names, candidates
-from deepnb.magics.usage import LEFT_OUT
+from deepnb.magics.complete import candidates
+from deepnb.magics.usage import LEFT_OUT, TOOL_WORDS
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
-NAMES = Names(
-    models=("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
-    threads=("main", "york-2"),
-    memory=("/AGENTS.md", "/memory/my.md"),
-    skills=("tidy-data", "plots"),
-    jobs=("1", "2"),
-    subagents=("critic", "critical"),
-    tools=("write_file", "ls"),
-    own_tools=("f", "calc"),
-    functions=("double", "look"),
-)
+WORDS = {
+    "model": ("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"),
+    "thread": ("main", "york-2"),
+    **dict.fromkeys(("path", "place", "file"), ("/AGENTS.md", "/memory/my.md")),
+    "skill": ("tidy-data", "plots"),
+    "source": ("user", "project"),
+    "job": ("1", "2"),
+    "subagent": ("critic", "critical"),
+    "subagents": ("add", "remove", "critic", "critical"),
+    "tools": TOOL_WORDS,
+    "tool": ("write_file", "ls"),
+    "own tool": ("f", "calc"),
+    "function": ("double", "look"),
+    "recording": ("stop",),
+}
+
+
+def there_are(kind):
+    return WORDS.get(kind, ())
+
+
 SUBS_TEXT = """
 status use models key new open threads switch fork rewind undo resume approve reject edit jobs turns budget xray compact
 history transcript export record replay explain fix code tools subagents mount persist package graph panel dashboard help
@@ -47,7 +57,7 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
         ("agent", "--m", ["--model", "--max-steps"]),
         ("agent", "--raw --r", []),
         ("agent", "--raw ", [o for o in OPTS if o != "--raw"]),
-        ("agent", "--model ", list(NAMES.models)),
+        ("agent", "--model ", list(WORDS["model"])),
         ("agent", "--model anthropic:cl", ["anthropic:claude-sonnet"]),
         ("agent", "--model=o", ["--model=openai:gpt-5", "--model=offline"]),
         ("agent", "--format ", ["markdown", "text", "json", "code"]),
@@ -60,7 +70,15 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
         (
             "agent",
             "use ",
-            [*NAMES.models, "--base-url", "--max-tokens", "--temperature", "--timeout", "--messages-key", "--header"],
+            [
+                *WORDS["model"],
+                "--base-url",
+                "--max-tokens",
+                "--temperature",
+                "--timeout",
+                "--messages-key",
+                "--header",
+            ],
         ),
         ("agent", "use off", ["offline"]),
         ("agent", "switch ", ["main", "york-2"]),
@@ -98,7 +116,7 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
 )
 def test_a_line_is_offered_what_fits_there(magic, line, offers):
     word = line.rpartition(" ")[2]
-    assert candidates(magic, line, word, NAMES) == offers
+    assert candidates(magic, line, word, there_are) == offers
 
 
 @every_row(
@@ -114,13 +132,13 @@ def test_a_line_is_offered_what_fits_there(magic, line, offers):
     ],
 )
 def test_the_head_of_a_cell_takes_no_subcommands(magic, line, offers):
-    assert candidates(magic, line, line.rpartition(" ")[2], NAMES, cell=True) == offers
+    assert candidates(magic, line, line.rpartition(" ")[2], there_are, cell=True) == offers
 
 
 @pytest.fixture(scope="module")
 def shell():
     shell = InteractiveShell(config=Config({"HistoryManager": {"hist_file": ":memory:"}}))
-    complete.install(shell, lambda: NAMES)
+    complete.install(shell, there_are)
     yield shell
     complete.uninstall(shell)
     shell.history_manager.end_session()
@@ -193,41 +211,41 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
 )
 def test_a_prompt_is_offered_the_columns_of_tables(shell, cell, offers):
     words = ("{sales[units]}", "{sales[unit price]}")
-    complete.install(shell, lambda: Names(more=lambda kind: words if kind == "column" else ()))
+    complete.install(shell, lambda kind: words if kind == "column" else ())
     try:
         assert offered(shell, cell) == offers
     finally:
-        complete.install(shell, lambda: NAMES)
+        complete.install(shell, there_are)
 
 
 @every_row("cell", ["%memory accept ", "%memory revert ", pytest.param("%agent jobs stop ", marks=wing("compare"))])
 def test_where_there_is_nothing_to_name_no_variables_are_offered(shell, cell):
     shell.user_ns["planets_by_mass"] = 1
-    complete.install(shell, Names)
+    complete.install(shell, lambda kind: ())
     with provisionalcompleter():
         found = {cell[: c.start] + c.text for c in shell.Completer.completions(cell, len(cell))}
-    complete.install(shell, lambda: NAMES)
+    complete.install(shell, there_are)
     assert found <= {cell}
 
 
 def test_a_session_that_cannot_say_its_names_does_not_break_tab(shell):
-    def fails():
+    def fails(kind):
         raise RuntimeError
 
     complete.install(shell, fails)
     assert offered(shell, "%agent th|") == ["%agent threads"]
     assert offered(shell, "%agent switch |") == ["%agent switch "], "nothing but what was typed"
-    complete.install(shell, lambda: NAMES)
+    complete.install(shell, there_are)
 
 
 def test_install_twice_and_uninstall_leave_the_shell_as_it_was(shell):
-    complete.install(shell, lambda: NAMES)
+    complete.install(shell, there_are)
     assert len(shell.Completer.custom_matchers) == 1
     complete.uninstall(shell)
     complete.uninstall(shell)
     assert shell.Completer.custom_matchers == []
     assert offered(shell, "%agent th|") == []
-    complete.install(shell, lambda: NAMES)
+    complete.install(shell, there_are)
 
 
 @every_row(
@@ -255,17 +273,17 @@ def test_ids_turns_and_skills_that_can_be_added(magic, typed, expected):
         "messages": ("2", "1", "none"),
         "bundled": ("clear-plot",),
     }
-    names = Names(skills=NAMES.skills, turns=3, calls=("3.2", "3.1"), more=words.__getitem__)
-    assert candidates(magic, typed, typed.rpartition(" ")[2], names) == expected
+    words |= {"skill": there_are("skill"), "turn": ("3", "2", "1"), "call": ("3", "2", "1", "3.2", "3.1")}
+    assert candidates(magic, typed, typed.rpartition(" ")[2], lambda kind: words.get(kind, ())) == expected
 
 
-def test_what_costs_more_to_look_up_is_looked_up_only_where_it_can_stand():
+def test_only_what_can_stand_there_is_looked_up():
     asked: list[str] = []
 
-    def more(kind: str) -> tuple[str, ...]:
+    def names(kind: str) -> tuple[str, ...]:
         asked.append(kind)
         return ()
 
     for magic, typed in (("agent", "rewind "), ("memory", "show "), ("skills", "show "), ("agent", "")):
-        candidates(magic, typed, "", Names(turns=1, more=more))
-    assert asked == []
+        candidates(magic, typed, "", names)
+    assert asked == ["turn", "file", "skill"]

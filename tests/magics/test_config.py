@@ -18,7 +18,6 @@ SETTINGS = {
     "rerun": "'replace'",
     "approve": "'read-only'",
     "stop_at_approval": "False",
-    "updates": "False",
     "stream_hz": "4.0",
     "max_steps": "3",
     "max_cost": "0.25",

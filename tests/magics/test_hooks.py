@@ -111,7 +111,7 @@ def test_tab_offers_threads_skills_memory_and_variables_that_hold_a_model(shell:
     assert {"offline", "mine"} <= set(offered("%agent use "))
     assert "tidy" in offered("%skills show ")
     assert {"/AGENTS.md", "/memory/team.md"} <= set(offered("%memory show "))
-    assert complete_names(shell.session, {}).models[0] == "offline"
+    assert next(iter(complete_names("model", shell.session, {}))) == "offline"
     ids = [entry.id for entry in shell.session.memory.log_entries()]
     assert offered("%memory revert ") == ids[::-1]
     assert {skill.name for skill in shell.session.skills.bundled()} <= set(offered("%skills add "))

@@ -138,11 +138,11 @@ def test_a_flush_by_hand_notes_and_compacts_nothing():
     s.options.model.flush = call("note", text="we chose Parquet\nAna owns the data")
     s.run("we decided on Parquet")
     before = [m.text for m in s.snapshot.messages]
-    flush = s.memory.flush()
+    flush = s.flush()
     assert flush.lines == ("- we chose Parquet", "- Ana owns the data") and flush.file == TODAY
     assert "- we chose Parquet\n- Ana owns the data\n" in s.files[TODAY]
     assert [m.text for m in s.snapshot.messages] == before and s.snapshot.offload is None
-    assert s.memory.flush().lines == (), "nothing was said since"
+    assert s.flush().lines == (), "nothing was said since"
     assert len(s.options.model.flushes) == 1
     assert s.turns[-1].calls[-1].purpose == "flush"
 
@@ -151,7 +151,7 @@ def test_a_flush_by_hand_does_not_take_the_place_of_the_next_one():
     s = session(AT_LENGTH, "two")
     s.run("first")
     s.run("second")
-    s.memory.flush()
+    s.flush()
     s.options.model.flush = call("note", text="kept by the compaction")
     s.compact()
     assert "kept by the compaction" in s.files[TODAY]
@@ -160,7 +160,7 @@ def test_a_flush_by_hand_does_not_take_the_place_of_the_next_one():
 
 def test_there_must_be_something_to_flush():
     with pytest.raises(DeepnbError, match="no turns yet"):
-        session().memory.flush()
+        session().flush()
 
 
 # -- promotion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -407,7 +408,7 @@ def test_tab_offers_what_can_be_taken_out(shell: Any, work: Path) -> None:
 
     put(work / "two/a.md", "- of a\n")
     shell.ok("%memory sources add two/a.md")
-    names = complete_names(shell.session, {})
+    names = partial(complete_names, session=shell.session, variables={})
     assert candidates("memory", "sources ", "", names) == ["add", "remove"]
     assert candidates("memory", "sources remove ", "", names) == ["user", "project", "/sources/two/a.md"]
     assert candidates("memory", "sources remove user ", "", names) == []

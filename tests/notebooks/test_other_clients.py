@@ -128,33 +128,6 @@ def faults(path: Path, lacks: frozenset[str]) -> Iterator[tuple[str, str, object
             yield path.name, one.source, nowhere
 
 
-@pytest.mark.nightly
-@pytest.mark.kernel
-def test_without_updates_every_notebook_is_shown_whole_once_that_is_set() -> None:
-    failed = [fault for path in ALL for fault in unshown(path)]
-    assert not failed
-
-
-def unshown(path: Path) -> Iterator[tuple[str, str, object]]:
-    """(notebook, source of the cell, what is wrong) of all that is not shown whole, or twice."""
-    whole, _ = played(path, frozenset())
-    seen, left = played(path, EVERY, "%config DeepNB.updates = False")
-    if left != "[]":
-        yield path.name, left, "calls that nobody can decide"
-    seen = [one for one in seen if "DeepNB.updates" not in one.source]
-    so_far = ""
-    for full, one in zip(whole, seen, strict=True):
-        # a card with buttons says so; who decides by typing sees no record of the card in another cell
-        told = {"above", "decide", "decided", "approved", *(["note"] if full.ran.asks else [])}
-        if words := full.words - one.words - told:
-            yield path.name, one.source, ("words that are not shown", words)
-        if max(one.lines.values(), default=0) > max(full.lines.values(), default=1):
-            yield path.name, one.source, "said more often"
-        so_far += "\n".join([*one.texts, *one.pages])
-        if nowhere := _nowhere(full, so_far):
-            yield path.name, one.source, nowhere
-
-
 def _nowhere(full: Seen, so_far: str) -> list[str]:
     """The lines of the next cell that a front end without payloads has not shown, nor said how to see."""
     so_far = so_far.replace('\\"', '"')  # arguments of a call are shown as JSON

@@ -20,7 +20,8 @@ from deepnb.values.turn import (
     Turn,
     Usage,
 )
-from deepnb.views.turn_segments import Answer, Compaction, Note, Segments, ToolSegment, turn_segments
+from deepnb.views.turn_segments import Answer, Segments, ToolSegment, turn_segments
+from deepnb.views.view import Picture
 from tests.support.histories import FLUSH, OFFLOAD
 
 STARTED = ToolStarted("t1", "write_file", {"file_path": "/AGENTS.md", "content": "- The user prefers metric units"})
@@ -98,7 +99,7 @@ def test_notes_and_compactions_stand_where_they_happened():
             Notice("left as typed: {x}"),
         )
     )
-    assert [type(s) for s in segments.segments] == [Answer, Compaction, Note]
+    assert [type(s) for s in segments.segments] == [Answer, Picture, Picture]
     assert segments.text() == (
         "a\n\n"
         "⇣ context compacted (at the trigger): 12 messages → summary, 6,812 → 3,104 tokens;"

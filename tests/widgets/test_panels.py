@@ -9,7 +9,7 @@ from ipywidgets import Widget
 
 from deepnb.views.view import Stack, View, notice_view
 from deepnb.widgets.actions import Tabs
-from deepnb.widgets.panels import MAX_LIVE, Folded, Live, Page, TurnPanel
+from deepnb.widgets.panels import MAX_LIVE, Live, Page, TurnPanel, folded
 from deepnb.widgets.screen import Terminal
 from tests.support.screen import Cell
 
@@ -19,7 +19,6 @@ class Story:
 
     def __init__(self) -> None:
         self.turns = 0
-        self.changed: list[int] = []
         self.watchers: list[Callable[[], None]] = []
 
     def subscribe(self, watcher: Callable[[], None]) -> Callable[[], None]:
@@ -32,15 +31,15 @@ class Story:
             watcher()
 
     def panel(self) -> TurnPanel:
-        return TurnPanel(lambda: self.turns, lambda: self.changed, lambda n: notice_view(f"turn {n}", "ok"), self.now)
+        return TurnPanel(lambda: self.turns, lambda n: notice_view(f"turn {n}", "ok"), self.now)
 
     def now(self) -> View:
         return notice_view(f"now {self.turns}", "ok")
 
 
 def parts(panel: TurnPanel) -> tuple[str, Any, str]:
-    picture, steps, diff = panel.widget.children
-    return "".join(page.value for page in picture.children), steps.children[0], diff.value
+    picture, turn, diff = panel.widget.children
+    return "".join(page.value for page in picture.children), turn, diff.value
 
 
 def test_a_panel_at_the_newest_turn_follows() -> None:
@@ -54,26 +53,6 @@ def test_a_panel_at_the_newest_turn_follows() -> None:
     picture, turn_field, diff = parts(panel)
     assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
     assert "now 2" in picture and "turn 2" in diff
-
-
-def test_the_buttons_go_to_the_turns_that_changed_memory() -> None:
-    story = Story()
-    panel = story.panel()
-    story.subscribe(panel.refresh)
-    for _ in range(6):
-        story.go_on()
-    turn, earlier, later = panel.widget.children[1].children
-    assert later.disabled and earlier.disabled, "no turn changed anything"
-    story.changed = [2, 5]
-    panel.refresh()
-    assert later.disabled and not earlier.disabled
-    earlier.click()
-    assert turn.value == 5 and "turn 5" in panel.widget.children[2].value
-    earlier.click()
-    assert turn.value == 2 and earlier.disabled and not later.disabled
-    turn.value = 3
-    later.click()
-    assert turn.value == 5
 
 
 def test_a_panel_stays_where_the_user_put_it() -> None:
@@ -179,9 +158,9 @@ def test_a_terminal_shows_the_twin_and_watches_nothing() -> None:
 def test_stack_and_fold_have_all_the_text() -> None:
     both = Stack(notice_view("one", "ok"), notice_view("two", "ok"))
     assert both.text() == "one\n\ntwo" and both.html().count("<div") >= 2
-    folded = Folded("as a picture", both)
-    assert folded.text() == both.text()
-    assert "<details" in folded.html() and "as a picture" in folded.html()
+    view = folded("as a picture", both)
+    assert view.text() == both.text()
+    assert "<details" in view.html() and "as a picture" in view.html()
 
 
 class InParts:
@@ -199,7 +178,7 @@ class InParts:
 
 def test_a_part_that_stays_is_not_sent_again() -> None:
     shown = [InParts("turn 1", "a", "b")]
-    panel = TurnPanel(lambda: 1, lambda: [1], lambda turn: notice_view("no change"), lambda: shown[0])
+    panel = TurnPanel(lambda: 1, lambda turn: notice_view("no change"), lambda: shown[0])
     stamp, first, second = panel.widget.children[0].children
     sent = []
     for page in (stamp, first, second):

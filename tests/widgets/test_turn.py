@@ -276,17 +276,6 @@ def test_a_terminal_prints_as_it_comes() -> None:
     assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
 
 
-@every_row("step", [1, 3, 7, 1000])
-def test_a_terminal_names_an_image_and_does_not_print_its_data(step: int) -> None:
-    out = io.StringIO()
-    turn = terminal(out)
-    answer = f"Wow! See ![a cat](data:image/png;base64,{'iVBORw0KGgo' * 90}=), not ![x](https://a.example) and [!](b). Or ![a"
-    for at in range(0, len(answer), step):
-        turn.add(said(1, answer[at : at + step]))
-    turn.finish()
-    assert out.getvalue() == "Wow! See [picture: a cat], not ![x](https://a.example) and [!](b). Or ![a\n\n"
-
-
 def test_a_quiet_turn_shows_the_end_alone() -> None:
     cell = Cell()
     turn = QuietTurn(cell)

@@ -55,7 +55,7 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         keep="keep" in run.more,
     )
     notes = (*filled_lines(made.filled.filled), *made.filled.notes, *made.notes)
-    found = _shown(scene, steps, notes, live=scene.buttons and not run.quiet)
+    found = _shown(scene, steps, notes, live=scene.screen.notebook and not run.quiet)
     if run.as_name:
         scene.namespace[run.as_name] = found
     if found.interrupted:

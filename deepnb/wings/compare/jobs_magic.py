@@ -18,7 +18,7 @@ from deepnb.views.text import elapsed, short, tokens
 from deepnb.views.turn import FooterView, TurnView, footer_view
 from deepnb.views.view import View, notice_view, table_view
 from deepnb.widgets.actions import close
-from deepnb.widgets.screen import Counted, LateScreen, Output, Screen
+from deepnb.widgets.screen import Counted, Output, Screen
 from deepnb.widgets.turn import QuietTurn, stop_button, turn_display
 from deepnb.wings.compare.jobs import Job, JobStream, Reader
 
@@ -40,9 +40,7 @@ class JobCell(Reader):
 
     def __init__(self, scene: Scene, request: ask.Request, *, quiet: bool) -> None:
         self._scene, self._request, self._quiet = scene, request, quiet
-        self._live = scene.screen.notebook and scene.config.updates
-        """Whether what is shown can change; else it is shown whole when the job has ended."""
-        self._place = Counted(scene.screen) if self._live or not scene.screen.notebook else LateScreen(scene.screen)
+        self._place = Counted(scene.screen)
         self._context = copy_context()
         self._begun = threading.Event()
         self._button: Any = None
@@ -53,7 +51,7 @@ class JobCell(Reader):
     def begin(self, job: Job) -> None:
         """Say what was started, with a button that stops it; then what happens is shown below."""
         try:
-            if not self._live:
+            if not self._scene.screen.notebook:
                 line = f"job {job.number} was started in thread {job.thread}: %agent jobs lists it, %agent jobs stop"
                 self._scene.show(notice(f"{line} {job.number} stops it"))
                 return
@@ -88,9 +86,6 @@ class JobCell(Reader):
             self._below = display.finish(*views, *([] if turn.asked else [self._footer(turn)]))
         if self._state is not None:
             self._state.update(notice_view(_ended(job, turn, problem, buttons=_LATER), "ok"))
-        elif isinstance(self._place, LateScreen):
-            self._place.show(notice(_ended(job, turn, problem)))
-            self._place.publish()
 
     def returned(self, job: Job) -> None:
         self._context.run(self._show_card, job)
@@ -103,7 +98,7 @@ class JobCell(Reader):
         if turn is None or not turn.asked:
             return
         scene.deliveries[turn.thread] = self._request.deliver
-        if below is None or not isinstance(self._place, Counted):
+        if below is None:
             return
         scene.cards.show(turn, below, self._place.shown, partial(ask.decide, scene), self._footer(turn))
         if self._state is not None:
@@ -160,7 +155,7 @@ def _join(scene: Scene, job: Job) -> Result:
     scene.show(notice(f"thread {job.thread}, at turn {len(scene.session.turns)}, forked from {job.source}{needs}"))
     if turn is None:
         return None
-    if not (scene.screen.notebook and scene.config.updates):
+    if not scene.screen.notebook:
         scene.show(TurnView(turn, asked=False))
         if turn.asked:
             changes = map(scene.session.approvals.change, turn.asked)

@@ -24,6 +24,7 @@ from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 from deepnb.values.budget import Budget, growth
 from deepnb.values.errors import DeepnbError, NotFoundError, RefusedError
+from deepnb.values.events import passages
 from deepnb.values.lazy import LazyMapping
 from deepnb.values.messages import SUMMARY, Message, Messages
 from deepnb.values.offload import HistoryMessage, HistorySection, HistorySections, Offload
@@ -206,7 +207,7 @@ class OpenedSession(Session):
     @cached_property
     def memory(self) -> SessionMemory:
         """Its memory files, as far as its edits tell them."""
-        return OpenedMemory(self._workspace, self)
+        return OpenedMemory(self._workspace)
 
     @property
     def threads(self) -> tuple[ThreadInfo, ...]:
@@ -273,10 +274,10 @@ class OpenedSession(Session):
         return HistorySections(sections)
 
     def transcript(self, thread: str | None = None) -> pd.DataFrame:
-        """One row for each thing that happened, oldest first."""
-        from deepnb.session.tables import turns_transcript
+        """One row for each thing that was said, oldest first: turn, what it is, text."""
+        import pandas as pd
 
-        return turns_transcript(self.turns)
+        return pd.DataFrame([one for turn in self.turns for one in passages(turn)], columns=["turn", "what", "text"])
 
 
 class OpenedMemory(SessionMemory):

@@ -51,8 +51,8 @@ def test_its_turns_figures_context_and_transcript(opened: OpenedSession) -> None
     assert budget is not None and (budget.total, budget.reported, budget.exact) == (996, 996, False)
     assert budget.rule.trigger_tokens is None and budget.left is None
     table = opened.transcript()
-    assert list(table["what"])[:4] == ["user", "thinking", "assistant", "call"]
-    assert set(table[table["what"] == "tool"]["name"]) == {"Bash", "Write", "Read"}
+    assert list(table["what"])[:3] == ["prompt", "thinking", "answer"]
+    assert {"Bash", "Write", "Read", "result of Bash"} <= set(table["what"])
 
 
 def test_memory_is_known_turn_by_turn(opened: OpenedSession) -> None:
