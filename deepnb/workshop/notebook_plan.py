@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -124,7 +123,7 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
     cells, entries = edited_cells(there["cells"], chosen, path)
     text = before.decode("utf-8") if before is not None else f"{versions[4].writes_json(there).rstrip()}\n"
     try:
-        after = _with_cells(text, entries, path).encode()
+        after = NotebookFile(text).with_cells(entries).encode()
     except UnicodeEncodeError:
         raise InvalidError(f"{path} holds half of a character that takes two", "remove it in Jupyter") from None
     if len(after) > LARGEST:
@@ -279,63 +278,132 @@ def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
 
 _SOURCES = ("source", "input", "code", "text")
 """Under which of these a cell has its source."""
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_decode = json.JSONDecoder().raw_decode
 
 
-def _with_cells(text: str, entries: Sequence[Entry], name: str) -> str:
-    """Return the text of a notebook whose cells are these, laid out as it was; raise RefusedError where that is no usual way.
+def _parts(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
+    """Yield the key (None in an array), the beginning and the end of each value of an object or array of JSON."""
+    is_object, at = text[at] == "{", _skip(text, at + 1)
+    while text[at] not in "}]":
+        key = None
+        if is_object:
+            key, at = _decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        _, end = _decode(text, at)
+        yield key, at, end
+        at = _skip(text, end)
+        at = _skip(text, at + 1) if text[at] == "," else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return found.end() if found else at
+
+
+class NotebookFile:
+    """The text of a notebook, and where its cells are in it.
 
     Format 4 and 1 have one array of cells, 2 and 3 one for each worksheet; a code cell holds its source as `input` in 2
     and 3, and as `code` in 1, where Markdown is a `text` (nbformat, "Changes" and its schemas).
     """
-    start, end = text.index("{"), text.rindex("}") + 1
-    there = json.loads(text[start:end])
-    breaks = re.match(r"\{(\r?\n)([ \t]*)", text[start:end])
 
-    def dumped(escapes: bool, separators: tuple[str, str]) -> str:
-        made = json.dumps(there, indent=breaks[2] if breaks else None, ensure_ascii=escapes, separators=separators)
-        return made.replace("\n", breaks[1]) if breaks else made
+    def __init__(self, text: str) -> None:
+        self.text = text
+        top = {key: start for key, start, _ in _parts(text, text.index("{"))}
+        head = json.loads(text.removeprefix("\ufeff"))
+        self.version: tuple[int, int] = (head.get("nbformat", 1), head.get("nbformat_minor", 0))
+        sheets = [start for _, start, _ in _parts(text, top["worksheets"])] if "worksheets" in top else []
+        arrays = [at for sheet in sheets for key, at, _ in _parts(text, sheet) if key == "cells"]
+        if not arrays and "cells" not in top:
+            raise InvalidError("the notebook has no list of cells", "open it in Jupyter and save it")
+        self.arrays = arrays or [top["cells"]]
+        self.spans = [[(start, end) for _, start, end in _parts(text, at)] for at in self.arrays]
+        cells = (json.loads(text[start:end]) for spans in self.spans for start, end in spans)
+        given = [cell[key] for cell in cells for key in _SOURCES if key in cell]
+        self.lists = self.version > (3,) and (not given or any(isinstance(one, list) for one in given))
+        self.breaks = re.search(r"\r?\n", text[: _skip(text, text.index("{") + 1)])
+        self.newline = self.breaks[0] if self.breaks else ""
+        indents = re.match(r"[^\n]*\n([ \t]*)", text[text.index("{") :]) if self.newline else None
+        self.indent = indents[1] if indents else ""
+        self.escapes = text.isascii() and re.search(r"\\u[0-9a-fA-F]{4}", text) is not None
+        self.colon = ": " if re.search(r'"nbformat": ', text) or self.newline else ":"
 
-    usual = product((False, True), ((",", ": "),) if breaks else ((", ", ": "), (",", ":")))
-    if (how := next((one for one in usual if dumped(*one) == text[start:end]), None)) is None:
-        raise RefusedError(f"{name} is laid out as no Jupyter does it", "open it in Jupyter and save it")
-    arrays = [sheet["cells"] for sheet in there.get("worksheets", (there,)) if "cells" in sheet]
-    if not arrays:
-        raise InvalidError("the notebook has no list of cells", "open it in Jupyter and save it")
-    version = there.get("nbformat", 1), there.get("nbformat_minor", 0)
-    old = [(at, cell) for at, array in enumerate(arrays) for cell in array]
-    given = [cell[key] for _, cell in old for key in _SOURCES if key in cell]
-    lists = version > (3,) and (not given or any(isinstance(one, list) for one in given))
-    made: list[list[Any]] = [[] for _ in arrays]
-    at = len(arrays) - 1
-    for number, edit in reversed(entries):  # a new cell is in the worksheet of the one behind it
-        at, cell = old[number - 1] if number else (at, {})
-        made[at].append(cell if edit is None else _cell(cell, edit, version, lists))
-    for array, cells in zip(arrays, made, strict=True):
-        array[:] = reversed(cells)
-    return text[:start] + dumped(*how) + text[end:]
+    def with_cells(self, entries: Sequence[Entry]) -> str:
+        """Return the text whose cells are these."""
+        text, left = self.text, list(entries)
+        first = sum(map(len, self.spans))
+        for array, spans in reversed([*zip(self.arrays, self.spans, strict=True)]):
+            first -= len(spans)
+            keep = next((at for at, (number, _) in enumerate(left) if number > first), len(left)) if first else 0
+            while keep and first and left[keep - 1][0] == 0:  # a new cell is in the worksheet of the one behind it
+                keep -= 1
+            text = self._spliced(text, array, spans, first, left[keep:])
+            left = left[:keep]
+        return text
 
+    def _spliced(
+        self, text: str, array: int, spans: Sequence[tuple[int, int]], first: int, entries: Sequence[Entry]
+    ) -> str:
+        """Return the text with other cells in one array, whose first cell has the number `first` + 1."""
+        start, end = (spans[0][0], spans[-1][1]) if spans else (array + 1, _skip(text, array + 1))
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        base = line if spans and not line.strip() else self.indent * 2 if self.newline else ""
+        between = (
+            text[spans[0][1] : spans[1][0]] if len(spans) > 1 else f",{self.newline}{base}" if self.newline else ", "
+        )
+        out, before = "", None
+        for number, edit in entries:
+            own = spans[number - first - 1] if number else None
+            if before is not None:
+                is_next = number and before == number - 1 and before > first
+                out += text[spans[before - first - 1][1] : spans[number - first - 1][0]] if is_next else between
+            old = json.loads(text[slice(*own)]) if own else {}
+            out += text[slice(*own)] if own and edit is None else self._cell(old, edit, base) if edit else ""
+            before = number
+        if not spans and out:
+            out = f"{self.newline}{base}{out}{self.newline}{self.indent}"
+        return text[:start] + out + text[end:]
 
-def _cell(old: Mapping[str, Any], edit: CellEdit, version: tuple[int, int], lists: bool) -> dict[str, Any]:
-    """Return a cell as it is made: of one that is replaced, id and metadata stay, and outputs go."""
-    from nbformat import v4
+    def _cell(self, old: Mapping[str, Any], edit: CellEdit, base: str) -> str:
+        """Return the JSON of a cell: of one that is replaced, id and metadata stay, and outputs go."""
+        from nbformat import v4
 
-    kind, major = edit.kind or "code", version[0]
-    given = next((old[key] for key in _SOURCES if key in old), None if lists else "")
-    made: dict[str, Any] = dict(old)
-    if old.get("cell_type") != (name := "text" if major == 1 and kind != "code" else kind):
-        kept = ("id", "metadata", *(("language",) if "language" in old else ()))
-        made = {key: old[key] for key in kept if key in old} | {"cell_type": name}
-        made |= {"metadata": old.get("metadata", {})} if major > 2 else {}
-    if version >= (4, 5):
-        made.setdefault("id", v4.new_code_cell()["id"])
-    if kind == "code":
-        made |= {"outputs": []} if major > 1 else {}
-        made |= {"execution_count": None} if major > 3 else {}
-        made |= {"language": made.get("language", "python")} if major in (2, 3) else {}
-        made |= {"collapsed": made.get("collapsed", False)} if major in (2, 3) else {}
-        made.pop("prompt_number", None)
-    key = "source"
-    if major == 1 or (kind == "code" and major < 4):
-        key = "input" if major > 1 else "code" if kind == "code" else "text"
-    made[key] = edit.source if isinstance(given, str) else edit.source.splitlines(keepends=True)
-    return dict(sorted(made.items())) if list(old) == sorted(old) else made
+        kind, major = edit.kind or "code", self.version[0]
+        lines = edit.source.splitlines(keepends=True)
+        given = next((old[key] for key in _SOURCES if key in old), None if self.lists else "")
+        source: Any = edit.source if isinstance(given, str) else lines
+        made: dict[str, Any] = dict(old)
+        if old.get("cell_type") != (name := "text" if major == 1 and kind != "code" else kind):
+            kept = ("id", "metadata", *(("language",) if "language" in old else ()))
+            made = {key: old[key] for key in kept if key in old} | {"cell_type": name}
+            made |= {"metadata": old.get("metadata", {})} if major > 2 else {}
+        if self.version >= (4, 5):
+            made.setdefault("id", v4.new_code_cell()["id"])
+        if kind == "code":
+            made |= {"outputs": []} if major > 1 else {}
+            made |= (
+                {"execution_count": None}
+                if major > 3
+                else {"language": made.get("language", "python")}
+                if major > 1
+                else {}
+            )
+            made.pop("prompt_number", None)
+            made |= {"collapsed": made.get("collapsed", False)} if major in (2, 3) else {}
+        key = (
+            "source"
+            if major > 3 or (kind != "code" and major > 1)
+            else "input"
+            if major > 1
+            else "code"
+            if kind == "code"
+            else "text"
+        )
+        made[key] = source
+        made = dict(sorted(made.items())) if list(old) == sorted(old) else made
+        separators = (",", self.colon) if self.newline else (", " if self.colon == ": " else ",", self.colon)
+        dumped = json.dumps(
+            made, indent=self.indent if self.newline else None, ensure_ascii=self.escapes, separators=separators
+        )
+        return dumped.replace("\n", f"{self.newline}{base}")
