@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import groupby
 from operator import attrgetter
@@ -37,6 +39,35 @@ _READ: ContextVar[Run | None] = ContextVar("read", default=None)
 
 def current_run() -> Run | None:
     return _READ.get()
+
+
+class _SecondInterrupt(BaseException):
+    """Passes where a KeyboardInterrupt is caught."""
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt in the main thread, as a cell does; a second one ends work that catches the first."""
+    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    if not callable(handler):
+        yield
+        return
+    heard = False
+
+    def interrupt(*given: Any) -> None:
+        nonlocal heard
+        if heard:
+            raise _SecondInterrupt
+        heard = True
+        handler(*given)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except _SecondInterrupt:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class Run:
@@ -102,7 +133,9 @@ class Run:
                 continue
             work, done = event
             try:
-                done.set_result(work())
+                with _interrupts():
+                    value = work()
+                done.set_result(value)
             except BaseException as error:  # an interrupt is for both threads, any other for the one that waits
                 done.set_exception(error)
                 if isinstance(error, KeyboardInterrupt):

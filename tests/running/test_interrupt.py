@@ -295,14 +295,17 @@ def test_in_a_tool_and_on(tool, decision, began):
         assert s.run("r").text == "next"
 
 
-def test_in_a_function_of_the_user():
-    """It runs in the thread of the cells: an interrupt ends it as it ends a cell."""
+@every_row("interrupts, name", [(1, "busy"), (2, "stubborn")])
+def test_in_a_function_of_the_user(interrupts, name):
+    """It runs in the thread of the cells: an interrupt ends it as it ends a cell, and a second one what catches the first."""
     tools = Tools()
-    s = Session(model=Scripted(answers=[call("busy"), "after the tool", "next"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[call(name), "after the tool", "next"]), **unasked(*tools.all))
 
     def send() -> None:
         assert tools.begun.wait(HANG)
-        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(interrupts):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.3)
 
     sender = threading.Thread(target=send)
     sender.start()
@@ -310,8 +313,8 @@ def test_in_a_function_of_the_user():
         s.run("p")
     sender.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert s.turns[0].interrupted == "interrupted in the tool busy"
-    assert s.pending == "the tool busy was interrupted: %agent resume again, or %agent resume skip"
+    assert s.turns[0].interrupted == f"interrupted in the tool {name}"
+    assert s.pending == f"the tool {name} was interrupted: %agent resume again, or %agent resume skip"
     readable(s)
     list(s.resume("again"))
     assert (tools.began, tools.ended, s.pending, s.text) == (2, 1, None, "after the tool")
