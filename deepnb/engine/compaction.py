@@ -19,7 +19,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from deepnb.engine import keys
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.probe import PINNED, to_message
+from deepnb.engine.probe import PINNED, pinned_name, to_message
 from deepnb.engine.request import is_request, mark_of, message_text, source_of
 from deepnb.gate import redact
 from deepnb.gate.directives import attributed
@@ -190,9 +190,10 @@ class CompactionSteps(Upstream):
         session: str,
         offload: Offload,
         tell: Callable[[Event], None],
+        pinned: Sequence[str] = (),
         weigh: Weigh | None = None,
     ) -> Done:
-        """Flush, offload, summarize, and keep beside the summary what it lost.
+        """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn.
 
         One that is weighed is offloaded after that: until then nothing is written but the daily note.
         """
@@ -218,7 +219,7 @@ class CompactionSteps(Upstream):
         more = held.get("more", 0)
         beside = anchor_block(lost(union(before, found), summary), room, self._own.meter.count, path, more)
         (built,) = self._build_new_messages_with_path(summary, path)
-        message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text))))
+        message = HumanMessage("\n\n".join(filter(None, (message_text(built), beside.text, *pinned))))
         offload = replace(
             offload,
             path=path,
@@ -236,7 +237,7 @@ class CompactionSteps(Upstream):
             done = weigh(done)
             self._without_media(leaving, self._backend)
             self._offload(new, at, path)
-        message.additional_kwargs.update(offload_record(done.offload))
+        message.additional_kwargs.update(offload_record(done.offload), pinned=list(pinned))
         if problem:
             tell(Notice(problem))
         return done
@@ -336,6 +337,24 @@ class CompactionSteps(Upstream):
             return 0
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
+
+    def _pinned(
+        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
+    ) -> list[str]:
+        """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
+        start = turn_start(messages)
+        held = messages[0].additional_kwargs.get("pinned") if start == 0 else None
+        going = [*(held or ()), *(message_text(m) for m in messages[start:cutoff] if source_of(m) == PINNED)]
+        limit, kept = self.rule.trigger_tokens, list[str]()
+        room = None if limit is None else limit - fixed - SUMMARY_ROOM - self.token_counter(messages[cutoff:])
+        for text in going:
+            tokens = self._own.meter.count(text)
+            if room is not None and tokens > room:
+                tell(Notice(f"{pinned_name(text)} was pinned to this turn, but did not fit into the request"))
+                continue
+            kept.append(text)
+            room = None if room is None else room - tokens
+        return kept
 
     def _get_profile_limits(self) -> int | None:
         return self.rule.window

@@ -139,7 +139,7 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
     held = message.additional_kwargs
     before, after = held.get("tokens") or (0, 0)
     flush = held.get("flush")
-    summary = message_text(message)
+    summary = message_text(message).partition((held.get("pinned") or ["\0"])[0])[0]
     start, end = summary.find("<summary>"), summary.rfind("</summary>")
     if 0 <= start < end:  # without the words that upstream puts around it
         summary = summary[start + len("<summary>") : end].strip()
@@ -181,6 +181,10 @@ def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
         id=message_id,
         additional_kwargs={"lc_source": PINNED, "skill": marker},
     )
+
+
+def pinned_name(text: str) -> str:
+    return html.unescape(text.removeprefix('<skill name="').partition('"')[0])
 
 
 def is_pinned(source: str | None, text: str, path: str) -> bool:

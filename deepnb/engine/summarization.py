@@ -30,7 +30,6 @@ from deepnb.engine.compaction import (
 )
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
-from deepnb.engine.probe import PINNED
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
 from deepnb.engine.state_backend import without_messages
 from deepnb.values.budget import Budget
@@ -213,16 +212,14 @@ class SummarizationMiddleware(CompactionSteps):
                 past = f"past the trigger of {limit:,} tokens" if limit else "past the trigger"
                 tell_notice(f"the context is {past}, but there is nothing to compact: {_largest(plan.budget)}")
             return None
-        gone = {source_of(m) for m in messages[turn_start(messages) : cutoff]}
-        if BROUGHT_BACK in gone:
+        if any(source_of(m) == BROUGHT_BACK for m in messages[turn_start(messages) : cutoff]):
             tell_notice("the messages added from the history did not fit into the request and were not sent: add fewer")
-        if PINNED in gone:
-            tell_notice("the pinned skills went with the beginning of this turn: %skills pin NAME adds one again")
         session = self._get_session_id(plan.request.state)
         offload = Offload(None, "", cutoff, cause="overflow" if error else "trigger", before=plan.budget.total)
+        pinned = self._pinned(messages, cutoff, plan.fixed, tell)
         asked = self._asked(plan.request, plan.whole, cutoff, send)
         try:
-            return self._compact(plan.request, cutoff, asked, session, offload, tell)
+            return self._compact(plan.request, cutoff, asked, session, offload, tell, pinned)
         except NotOffloaded as why:
             tell_notice(f"not compacted, and nothing was removed: {why}")
             return None
