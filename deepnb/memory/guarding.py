@@ -269,6 +269,8 @@ class ScopedBackend(WrapperBackend):
         super().__init__(inner)
         self._scope = scope
         self.mark_read, self.memory = inner.mark_read, inner.memory
+        self._shown: tuple[Any, Scope, Mapping[str, Any]] = None, Scope(), {}
+        """The guard's versions, and those of them that a scope lets be read."""
 
     def shown(self, found: Sequence[Any]) -> list[Any]:
         scope = self._scope()
@@ -292,7 +294,10 @@ class ScopedBackend(WrapperBackend):
         found, scope = super().file_versions(directory), self._scope()
         if found is None or scope.whole:
             return found
-        return {path: version for path, version in found.items() if scope.may_read(path)}
+        if self._shown[0] is not found or self._shown[1] != scope:
+            may = {path: version for path, version in found.items() if scope.may_read(path)}
+            self._shown = found, scope, may
+        return self._shown[2]
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, as the guard does; gives the error, if any."""

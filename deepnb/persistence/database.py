@@ -68,6 +68,10 @@ class Database(ABC):
     def close(self) -> None:
         """Nothing is read or written any more."""
 
+    @abstractmethod
+    def changes(self) -> object:
+        """Return what is equal to what it was before as long as nobody has written to the store."""
+
     def file_versions(self, namespace: tuple[str, ...], directory: str) -> dict[str, int]:
         """Return path -> the hash of what is stored, of the files below a directory: the store itself would decode each."""
         asked = "SELECT key, CAST(value AS TEXT) FROM store WHERE prefix = ? AND substr(key, 1, ?) = ?"

@@ -88,6 +88,10 @@ class PostgresDatabase(Database):
             )
             return list(cursor.fetchall()) if cursor.description else []
 
+    def changes(self) -> object:
+        """Return how many rows there are, and the sum of the numbers of the transactions that wrote them."""
+        return self.execute("SELECT count(*), sum(xmin::text::bigint) FROM store")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self._local, self._rows.transaction():

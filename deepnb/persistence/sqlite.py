@@ -58,7 +58,10 @@ class SqliteDatabase(Database):
             self.saver.setup()
             self.store.setup()
         with self.transaction():  # a lock of another program is met before anything is changed
-            pass
+            self.execute("CREATE TABLE IF NOT EXISTS deepnb_changes AS SELECT 0 AS count")
+            for what in ("INSERT", "UPDATE", "DELETE"):
+                count = f"AFTER {what} ON store BEGIN UPDATE deepnb_changes SET count = count + 1; END"
+                self.execute(f"CREATE TRIGGER IF NOT EXISTS deepnb_{what} {count}")
         self._at_exit = weakref.finalize(self, _empty_log, self._rows, os.getpid())
 
     @property
@@ -75,6 +78,9 @@ class SqliteDatabase(Database):
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock, _user_errors(self.where), closing(self._rows.execute(sql, values)) as cursor:
             return list(cursor.fetchall())
+
+    def changes(self) -> object:
+        return self.execute("SELECT count FROM deepnb_changes")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -75,9 +75,16 @@ class DatabaseFiles(WrapperBackend):
     def __init__(self, database: Database, namespace: tuple[str, ...]) -> None:
         super().__init__(store_backend(ExactStore(database.store), namespace))
         self._database, self._namespace = database, namespace
+        self._versions: tuple[object, dict[str, Mapping[str, Any]]] = (None, {})
 
     def file_versions(self, directory: str) -> Mapping[str, Any]:
-        return self._database.file_versions(self._namespace, directory)
+        """Return the versions; the same mapping while nobody has written to the store."""
+        if self._versions[0] != (changes := self._database.changes()):
+            self._versions = changes, {}
+        versions = self._versions[1]
+        if directory not in versions:
+            versions[directory] = self._database.file_versions(self._namespace, directory)
+        return versions[directory]
 
 
 class Storage:

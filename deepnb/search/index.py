@@ -241,7 +241,8 @@ class Index:
         return self._mended(partial(self._search, request))
 
     def _search(self, request: Request) -> list[Hit]:
-        asked = asked_days(request.query[:QUERY], request.today or date.today())
+        today = request.today or date.today()
+        asked = asked_days(request.query[:QUERY], today)
         query = read_query(asked.rest if asked.alone is None else asked.alone)
         vector = None
         if "vector" in request.legs and asked.alone is None and self.embedder is not None:
@@ -257,7 +258,8 @@ class Index:
             allowed = cache(lambda file: may is None or may(reader.paths[file]))
             if asked.alone is not None and len((days := reader.of_days(asked.spans, allowed)).keys):
                 return self._passages(reader, request, {DAY: days}, days.keys, days.scores)
-            found = self._found(reader, query, request.legs, vector, asked.spans)
+            not_now = (span for span in asked.spans if span != Span(today, today))  # what is so "today" was said before
+            found = self._found(reader, query, request.legs, vector, tuple(not_now))
             if may is not None:
                 found = {name: within(leg, allowed) for name, leg in found.items()}
             keys, scores = by_weight(found, *request.weights) if request.fusion == "weight" else by_rank(found)

@@ -100,7 +100,7 @@ def reads(monkeypatch: pytest.MonkeyPatch, s: Session) -> list[str]:
     return out
 
 
-@pytest.mark.parametrize("home", [in_memory, on_a_disk])
+@pytest.mark.parametrize("home", [in_memory, on_a_disk, in_a_database])
 def test_only_what_changed_is_read(
     home: Callable[[Path], Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,16 +126,22 @@ def test_a_file_of_the_disk_that_is_new_has_no_version_and_an_older_one_has(tmp_
     assert file_versions(disk, NOTES) == {"/memory/a.md": None, "/memory/b/c.md": None}
 
 
-def test_the_versions_are_the_same_mapping_while_nothing_is_written() -> None:
-    s = session("ok")
+@pytest.mark.parametrize("home", [in_memory, in_a_database])
+@pytest.mark.parametrize("scope", [MAIN, SHARED])
+def test_the_versions_are_the_same_mapping_while_nothing_is_written(
+    home: Callable[[Path], Session], scope: Scope, tmp_path: Path
+) -> None:
+    s = home(tmp_path)
     s.memory.write("/memory/a.md", "- tea\n")
-    guard = s.workspace.home.storage.guard
+    backend = ScopedBackend(s.workspace.home.storage.guard, lambda: scope)
 
     def versions() -> Mapping[str, Any] | None:
-        return file_versions(guard, NOTES)
+        return file_versions(backend, NOTES)
 
     first = versions()
     assert first and versions() is first
+    s.run("a turn, with its checkpoints")
+    assert versions() is first
     s.memory.write("/memory/a.md", "- coffee\n")
     second = versions()
     assert second and second.keys() == first.keys() and second != first

@@ -9,6 +9,7 @@ import pytest
 
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
+from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
 from tests.support.scripted import Scripted, call
 
@@ -47,6 +48,19 @@ def test_turns_come_back_with_all_that_views_need(where):
         assert second.files["/AGENTS.md"] == "- likes tea\n- likes cake\n- and scones\n"
         log = second.memory.log_entries()
         assert [e.id for e in log] == ["1", "2", "3"] and replay("/AGENTS.md", log) == second.files["/AGENTS.md"]
+
+
+def test_notes_that_another_kernel_writes_are_told(where):
+    with session(where) as first, session(where) as second:
+        first.memory.write("/memory/a.md", "- tea\n")
+        before = file_versions(second.backend, "/memory/")
+        assert before and file_versions(second.backend, "/memory/") is before
+        first.memory.write("/memory/a.md", "- cup\n")  # as long, and within the same second
+        changed = file_versions(second.backend, "/memory/")
+        assert changed and changed.keys() == before.keys() and changed != before
+        first.memory.remove("/memory/a.md")
+        first.memory.write("/memory/b.md", "- cup\n")
+        assert [*(file_versions(second.backend, "/memory/") or ())] == ["/memory/b.md"]
 
 
 def test_the_ledger_and_the_transcript_come_back(where):

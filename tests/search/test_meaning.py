@@ -67,14 +67,17 @@ def test_what_the_words_explain_counts_by_them_and_what_they_do_not_by_vectors_t
 
 
 @every_row(
-    ("question", "days"),
+    ("question", "today", "days"),
     [
-        ("which film yesterday?", [23]),
-        ("which film last week?", [16, 17, 18, 19, 20, 21, 22]),
-        ("which film in May?", list(range(10, 24))),  # of May is nothing: the nearest of any day
+        ("which film yesterday?", 24, [23]),
+        ("which film last week?", 24, [16, 17, 18, 19, 20, 21, 22]),
+        ("which film in May?", 24, list(range(10, 24))),  # of May is nothing: the nearest of any day
+        ("which film today?", 23, list(range(10, 24))),  # what is so today was said before
     ],
 )
-def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(question: str, days: list[int]) -> None:
+def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(
+    question: str, today: int, days: list[int]
+) -> None:
     class Topics:
         def embed_query(self, text: str) -> list[float]:
             return [1.0, float("film" in text or "cinema" in text), float("tea" in text)]
@@ -84,7 +87,7 @@ def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(question: s
 
     index = Index(embedder=Topics())
     index.update({f"2026-11-{day}.md": f"- went to the cinema {day}\n- tea" for day in range(10, 24)})
-    hits = index.search(question, 40, today=date(2026, 11, 24), passage=30)
+    hits = index.search(question, 40, today=date(2026, 11, today), passage=30)
     assert sorted({int(hit.path[8:10]) for hit in hits if "cinema" in hit.text}) == days
 
 
