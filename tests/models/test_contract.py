@@ -4,8 +4,6 @@ A row of ROWS plays a scenario and gives the session: a new kind of model is one
 by rules: for it, what it answered to prompts is the script of the others, and TAUGHT says which scenarios it takes part in.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

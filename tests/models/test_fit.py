@@ -1,7 +1,5 @@
 """What a provider can't take is never sent to it: odd histories and tools, against servers that refuse what theirs do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

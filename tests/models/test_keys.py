@@ -1,7 +1,5 @@
 """Keys: asked for where they can't be seen, kept in the process, and found in nothing that is written."""
 
-from __future__ import annotations
-
 import copy
 import getpass
 import json

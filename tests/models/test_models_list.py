@@ -1,7 +1,5 @@
 """Which models can be used here, what is known of them, and the line that makes another usable."""
 
-from __future__ import annotations
-
 import importlib.util
 import socket
 import threading

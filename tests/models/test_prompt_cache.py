@@ -1,7 +1,5 @@
 """How much of a request a provider reads from its cache, against servers that report it as the real ones do."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

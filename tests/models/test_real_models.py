@@ -1,7 +1,5 @@
 """Real chat model classes against a real HTTP server on loopback; and names resolved to models."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from typing import Any

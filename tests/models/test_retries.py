@@ -1,7 +1,5 @@
 """Requests that are sent again: after how long, how often, what is said of it, and what is never sent twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -200,7 +198,7 @@ class BreaksOff(BaseChatModel):
     def _llm_type(self) -> str:
         return "breaks-off"
 
-    def bind_tools(self, *args: Any, **kwargs: Any) -> BreaksOff:
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
         return self
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:

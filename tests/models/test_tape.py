@@ -1,7 +1,5 @@
 """Tapes as values and bytes: what is masked, what makes two requests the same, and which files are refused."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """What a tape gives back: the same events and records as were recorded, for every kind of request."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

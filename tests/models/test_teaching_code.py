@@ -1,7 +1,5 @@
 """The teaching model computes: code that the user approves, or a cell to keep."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Questions about tables: what is read, and the law that no word is passed over."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The teaching model as any chat model is used: streamed, invoked, counted."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A conversation as a value -> the teaching model's next move."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, HumanMessage

@@ -1,7 +1,5 @@
 """What the teaching model reads out of a system prompt and of updates in the thread."""
 
-from __future__ import annotations
-
 from deepagents.middleware.summarization import DEEPAGENTS_DEFAULT_SUMMARY_PROMPT
 from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, get_buffer_string

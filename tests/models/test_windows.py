@@ -1,7 +1,5 @@
 """The window of a model on a server: asked for, learned of a refusal, guessed until then, kept with the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

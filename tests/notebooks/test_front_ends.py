@@ -4,8 +4,6 @@ Every picture and panel is in it. What VS Code and Colab take is a set of mime t
 HTML with a list of tags and without styles; nbconvert's page is read here with all scripts gone.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """Each notebook runs, shows what it shows in its file, and tells the story the tour tells."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ This stands for VS Code, Colab, consoles and whatever runs a notebook: what such
 here from the kernel's messages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Approvals of a session: what asks, what waits, and how a turn goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The policy: which calls ask, run or are refused, and what a decision is bound to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Turns on an event loop: one, three at once, cancelled; and tools that are only coroutines, in every kind of run."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Eight graphs of somebody else's, and what a session does with each: it works, or one line says why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

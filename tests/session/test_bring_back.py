@@ -1,7 +1,5 @@
 """Bringing offloaded messages back: what the model is sent, how often, and what becomes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The context of a session: trigger and keep, the compaction, the offloaded history, the count."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter as Tally
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Editing notebooks in a session: approval, the card, subagents, calls at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Errors by kind, each one line with what to do; names that no file has, and half characters, which raise no others."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

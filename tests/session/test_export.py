@@ -1,7 +1,5 @@
 """A thread written to a file: valid, whole, without credentials, and never over another file unasked."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

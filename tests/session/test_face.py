@@ -1,7 +1,5 @@
 """The Python face: options by name, with a line each; what a session holds for LangGraph; its end; and its types."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """`session.part` and `session.backend`: the agent's files outside a run, whenever that is."""
 
-from __future__ import annotations
-
 import pytest
 from deepagents.backends.protocol import BackendProtocol
 

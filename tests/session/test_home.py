@@ -1,7 +1,5 @@
 """Memory has one home, whichever thread writes it: what any walk through a session leaves there, and as of each turn."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Images with a prompt: what a model that sees is sent, and what one gets that does not."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """MCP servers over stdio and over HTTP on loopback: real ones, slow, erring, dying, changing, and some that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import http.server

@@ -1,7 +1,5 @@
 """Memory in the prompt: when it is read, what it costs, who never sees it."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Law: what is shown between two turns is what the next request holds, but for its prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What deepnb writes down for itself: nobody overwrites it, and it is its owner's alone on a machine that others use, too."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Skills of a session: made, shown, disclosed, added, switched off, pinned and read; a broken one stops nothing."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Subagents as files: what is read out of one, what is broken in one and where, and when a change is seen."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Subagents given in Python: their shape, their model and its window, what they cost, and how deep they nest."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Threads: new, switch, fork, rewind, undo, re-run; made apart (`empty`), and such that others can read along (`shared`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Functions of the user's as tools: added, replaced, removed; any signature, any result, in the thread of the cells."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import sqlite3
@@ -177,7 +175,7 @@ def test_every_signature_works_or_is_refused_when_it_is_added_with_what_to_write
 
 
 def test_a_refusal_is_the_same_at_both_doors_and_names_the_parameter():
-    def unknown(day: Missing, n: int) -> int:  # type: ignore[name-defined]  # noqa: F821
+    def unknown(day: "Missing", n: int) -> int:  # type: ignore[name-defined]  # noqa: F821
         """Take a day."""
         return n
 

@@ -1,7 +1,5 @@
 """The transcript of real turns: what it tells is the thread, whatever was done to it, and no crash loses it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

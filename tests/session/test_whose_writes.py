@@ -1,7 +1,5 @@
 """What the user writes is the user's in the journal, whoever looks at the journal meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """One request laid open: by part, against the request before it, to the byte."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Facts that a summary must not lose: found by rule, checked against it, shown in a bound."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The rule in force, how far it is to the trigger, and each kind of rule in a real graph at its border."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any

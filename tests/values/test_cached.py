@@ -1,7 +1,5 @@
 """Why less of a request was cached than of the one before it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.values.budget import Budget, Rule

@@ -1,7 +1,5 @@
 """The law of the diff: applying it to its before gives its after."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a turn waits for, from its events; and a turn without credentials, wherever in it they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.values.budget import Budget, rule_for

@@ -1,7 +1,5 @@
 """An interrupt inside waits until the thing is done, and then comes as it would have."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

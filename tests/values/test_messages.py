@@ -1,7 +1,5 @@
 """A Messages is the beginning of a log that only grows: nobody else's view ever changes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

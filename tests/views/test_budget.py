@@ -1,7 +1,5 @@
 """The gauge: bar, trigger, rule and what is left, for every kind of rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Diffs: the rows give back both sides, the marked words too."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """An answer cut in pieces says what it says whole, wherever it is cut."""
 
-from __future__ import annotations
-
 import html
 import re
 

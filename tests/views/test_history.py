@@ -1,7 +1,5 @@
 """The record of a compaction, and the history: what they say, and how something is found in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, HistorySection, Offload

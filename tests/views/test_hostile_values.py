@@ -1,7 +1,5 @@
 """Texts that try to run something, in every field of every view: the markup holds nothing that could."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """HTML that can do nothing but show: any text in every field of every view, and what Markdown becomes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Links, pictures and templates that come from data, in every view: what may open, opens apart; nothing else does."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

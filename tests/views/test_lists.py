@@ -1,7 +1,5 @@
 """Footer, skills, history, threads, turns, status, table, notice, and the figures they share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

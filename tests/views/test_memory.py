@@ -1,7 +1,5 @@
 """The memory panel: how each file stands to the prompt."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.backends.journal import Entry

@@ -1,7 +1,5 @@
 """Every view with all its styles and classes gone, as GitHub shows it: read line by line, it says what the text says."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from typing import Any

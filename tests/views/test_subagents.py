@@ -1,7 +1,5 @@
 """A subagent's work as it is shown: the card while it runs and after, in text and HTML; footer, gauge and list."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 

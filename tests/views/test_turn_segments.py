@@ -1,7 +1,5 @@
 """A turn as it happens: which segment an event makes or changes, and what it says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Panels with buttons: a click acts, a mistake is one line, rows follow what there is."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from deepnb.values.errors import DeepnbError

@@ -1,7 +1,5 @@
 """The panels of threads and requests, the stack of an agent, and the dashboard that has all of them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The editor of a memory file: saved with what came meanwhile, refused in one line, closed without a trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The history panel: what is listed, chosen and brought back; and the line that says what takes long."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Panels that follow a session: what they show, which turn they stay at, and that they end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a streamed answer costs in bytes of messages: with its length, not with the square of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.stream import GROWTH, MOST, Wire, in_kernel, rooms, row, simulated, texts

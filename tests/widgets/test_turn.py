@@ -1,7 +1,5 @@
 """How a turn grows on a screen: few outputs, few updates, and in the end everything."""
 
-from __future__ import annotations
-
 import io
 import re
 import time
