@@ -66,21 +66,6 @@ def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left,
     assert [p.name for p in tmp_path.iterdir()] == left and s.text == "I see"
 
 
-def test_read_only_refuses_every_write_also_one_that_was_allowed():
-    ran = []
-
-    def boom() -> str:
-        """Go off."""
-        ran.append(1)
-        return ""
-
-    calls = [call("write_file", file_path="/a", content="x"), call("boom", "c2"), call("note", "c3", text="x")]
-    s = Session(model=Scripted(answers=[*calls, "done"]), tools=[boom], approve={"*": "read-only", "boom": "allow"})
-    s.run("go")
-    assert (ran, dict(s.files), s.asked) == ([], {}, ())
-    assert [m.status for m in s.snapshot.messages if m.role == "tool"] == ["error"] * 3
-
-
 def test_allowed_in_this_thread_and_in_no_other(tmp_path):
     second = call("write_file", "c2", file_path="/work/b.txt", content="y")
     s = on_disk(tmp_path, WRITE, "one", second, "two", call("write_file", "c3", file_path="/work/c", content="z"))
@@ -90,18 +75,6 @@ def test_allowed_in_this_thread_and_in_no_other(tmp_path):
     assert s.approvals.words("write_file") == "allow in this thread"
     s.new()
     assert s.run("elsewhere").asked
-
-
-def test_a_word_on_each_of_two(tmp_path):
-    s = on_disk(tmp_path, both(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
-    s.run("go")
-    one, two = s.asked
-    assert list(s.resume(two.reject("no"))) == []
-    assert s.pending.endswith("shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all")
-    with pytest.raises(DeepnbError, match="needs your approval for write_file"):
-        list(s.resume())
-    list(s.resume(one.approve()))
-    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"] and s.text == "done"
 
 
 def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
@@ -130,17 +103,6 @@ def test_a_word_from_another_thread_goes_to_its_own(tmp_path):
     s.new("side")
     list(s.resume(word))
     assert s.thread == "side" and s.last.thread == "main" and (tmp_path / "a.txt").exists()
-
-
-def test_forgetting_and_compacting_do_not_drop_what_waits(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.memory.add("a secret")
-    s.run("go")
-    s.memory.forget("a secret")
-    with pytest.raises(DeepnbError):
-        s.compact()
-    list(s.resume(s.asked[0].approve()))
-    assert (tmp_path / "a.txt").exists() and "a secret" not in s.files.get("/AGENTS.md", "")
 
 
 def nested(tmp_path, *answers):

@@ -178,22 +178,6 @@ def test_a_coroutine_is_a_tool(kind: str, way: str):
     assert (ended.status, ended.result) == ("ok", "5 on deepnb-loop")
 
 
-def test_two_coroutines_run_on_one_loop_at_once():
-    met: list[asyncio.Event] = []
-
-    async def meet() -> str:
-        """Wait for the other."""
-        met.append(asyncio.Event())
-        while len(met) < 2:
-            await asyncio.sleep(0.01)
-        return "met"
-
-    calls = call("meet", id="c1")
-    calls.tool_calls.append({"name": "meet", "args": {}, "id": "c2", "type": "tool_call"})
-    s = session(calls, "done", tools=[meet], approve={"meet": "allow"})
-    assert [e.result for e in s.run("p").events if isinstance(e, ToolEnded)] == ["met", "met"]
-
-
 def test_a_subagents_coroutine_is_a_tool_too():
     agent = {"name": "adder", "description": "Adds.", "system_prompt": "Add.", "tools": [slow_sum]}
     task = call("task", description="add", subagent_type="adder")

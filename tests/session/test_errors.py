@@ -36,6 +36,7 @@ KINDS: dict[type[deepnb.DeepnbError], list[Callable[[], object]]] = {
         lambda: Session().memory.search(" "),
         lambda: Session().mount("/", "disk:x"),
         lambda: Session().skills.new("Not A Name"),
+        lambda: Session().skills.write("../../etc", "x"),
     ],
     deepnb.LimitError: [lambda: Session().memory.load(large())],
     deepnb.NotFoundError: [

@@ -94,18 +94,6 @@ def test_images_are_counted_about_and_so_the_count_is_not_exact():
     assert (seen.total - plain.total, plain.exact, seen.exact) == (410, True, False)
 
 
-def test_a_compaction_saves_the_image_as_a_file_and_names_it():
-    model = sees(*["ok"] * 8)
-    s = Session(model=model, keep=("messages", 1))
-    s.run("what is it?", images=[PNG])
-    s.run("b " * 200)
-    s.compact()
-    (media,) = (path for path in s.snapshot.binary if "/media/" in path)
-    assert media in s.files["/conversation_history/main.md"]
-    s.run("and now?")
-    assert not [b for m in model.requests[-1] for b in m.content_blocks if b["type"] == "image"]
-
-
 class Trap:
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)

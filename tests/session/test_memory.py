@@ -33,27 +33,6 @@ def memories(s: Session) -> list[str]:
     return [injected(request) for request in s.options.model.requests]
 
 
-NOTHING = "(nothing yet; write_file /AGENTS.md starts it)"
-
-
-def test_read_once_in_a_thread():
-    edit = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
-    s = session("ok", "ok", "ok", edit, "changed", "ok", "in c", memory_refresh="thread")
-    s.run("a")
-    s.memory.write("/AGENTS.md", "- likes tea\n")
-    s.run("b")
-    s.new("b")
-    s.run("c")
-    s.run("d")
-    s.memory.add("and cake")
-    s.run("e")
-    s.new("c")
-    s.run("f")
-    tea = "/AGENTS.md\n\n- likes tea"
-    assert memories(s) == [NOTHING, NOTHING, *[tea] * 4, "/AGENTS.md\n\n- likes coffee\n- and cake"]
-    assert s.snapshot.memory == s.snapshot.files
-
-
 def test_it_is_read_in_one_batch(monkeypatch):
     s = session(memory=("/a.md", "/b.md"), enable_skills=False)
     asked: list[list[str]] = []
@@ -68,21 +47,6 @@ def test_it_is_read_in_one_batch(monkeypatch):
     layers = ["/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md", "/MEMORY.md"]
     assert [paths[:8] for paths in asked] == [["/a.md", "/b.md", *layers]]
     assert [len(paths) for paths in asked] == [10], "and the notes of two days"
-
-
-def test_a_file_that_is_not_utf8_is_one_line_naming_it():
-    s = session("fine", "mended")
-    s.run("a")
-    s.backend.upload_files([("/AGENTS.md", b"- caf\xe9\n")])
-    with pytest.raises(DeepnbError) as caught:
-        s.run("b")
-    assert str(caught.value) == (
-        "memory file /AGENTS.md is not UTF-8 text (byte 5): save it as UTF-8, or remove it, then run again"
-    )
-    assert s.turns[-1].error == str(caught.value)
-    s.memory.write("/AGENTS.md", "- café\n")
-    assert s.run("c").text == "mended"
-    assert "+- café" in s.options.model.requests[-1][-2].text
 
 
 def test_another_read_error_names_the_file(monkeypatch):
@@ -190,20 +154,6 @@ def test_delta_with_more_changes_than_the_budget_makes_the_block_anew():
         shown = memories(s)[-1] + "".join(updates(s)[-1])
         assert f"fact {n} number 3" in shown
         assert tokenizer.count(memories(s)[-1]) + sum(map(tokenizer.count, updates(s)[-1])) <= 120, request
-
-
-@every_row("refresh", ["thread", "call", "delta"])
-@every_row("times", [1, 2, 10])
-def test_memory_never_takes_more_than_its_budget_and_says_what_is_left_out(refresh, times):
-    s = session("ok", memory_budget=300, memory_refresh=refresh)
-    text = "# Head\n\n" + "".join(f"## Part {i}\n\n- fact {i}\n- more of {i}\n\n" for i in range(14 * times))
-    s.memory.write("/AGENTS.md", text)
-    s.run("a")
-    block = memories(s)[-1]
-    assert s.count(block) <= 300
-    left_out = "not shown: read_file /AGENTS.md)" in block
-    assert left_out == (s.count(f"/AGENTS.md\n\n{text.strip()}") > 290)
-    assert "fact 0" in block
 
 
 # -- a file that is longer than its room

@@ -1,21 +1,16 @@
 """Skills of a session: made, shown, disclosed, added, switched off, pinned and read; a broken one stops nothing."""
 
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
 from deepnb.engine.request import message_text
 from deepnb.magics.pictures import skills_picture
 from deepnb.skills import packages as packages_room
-from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import Skill, SkillRead
@@ -44,29 +39,6 @@ def test_new_list_show_write():
         DeepnbError, match=r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
     ):
         s.skills.show("other")
-
-
-@every_row(
-    ("name", "instead"),
-    [("", "my-skill"), ("CSV Report", "csv-report"), ("../../etc", "etc"), ("a--b", "a-b"), ("-a", "a"), ("a-", "a"),
-     ("a/b", "a-b"), ("a" * 65, "a" * 64), ("a\n", "a"), ("É!", "é"), ("🐧", "my-skill")],
-)  # fmt: skip
-def test_bad_names_are_one_line_with_a_good_one(name, instead):
-    s = session()
-    for make in (s.skills.new, lambda n: s.skills.write(n, "x")):
-        with pytest.raises(DeepnbError) as caught:
-            make(name)
-        assert caught.value.typed.endswith(f"%skills new {instead}")
-    assert dict(s.files) == {}
-    check_name(instead)
-
-
-@given(st.text(max_size=1200))
-def test_whatever_the_description_a_new_skill_is_a_good_one(description):
-    head = scaffold("a-skill", description).removeprefix("---\n").split("\n---\n")[0]
-    found = yaml.safe_load(head)
-    assert found["name"] == "a-skill"
-    assert 1 <= len(found["description"]) <= 1024
 
 
 def test_only_name_description_and_path_are_disclosed_and_without_skills_nothing():
@@ -144,36 +116,6 @@ def zipped(path: Path, files: Mapping[Any, str | bytes]) -> Path:
 
 
 # -- what is seen at the next turn
-
-
-@every_row("place", ["state", "disk"])
-def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
-    s = session()
-    if place == "disk":
-        s.mount("/skills", f"disk:{tmp_path}")
-    s.skills.write("one", text("one", "First."))
-    s.run("a")
-    assert "First." in prompt(s)
-
-    def write(words: str) -> None:
-        if place == "disk":  # by another program
-            (tmp_path / "one" / "SKILL.md").write_text(words)
-        else:
-            s.skills.write("one", words)
-
-    write(text("Two", "Second."))
-    s.run("b")
-    assert "agent_skills" not in prompt(s)
-    (skill,) = s.skills.list_skills()
-    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name is not all lowercase")
-    assert s.snapshot.skills[0].problem == skill.problem
-    write(text("one", "Third."))
-    s.run("c")
-    assert "Third." in prompt(s)
-    assert s.snapshot.skills[0].problem is None
-    del s.files[PATH.format("one")]
-    s.run("d")
-    assert "agent_skills" not in prompt(s) and s.snapshot.skills == ()
 
 
 def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
@@ -322,45 +264,16 @@ def test_hostile_zips(tmp_path):
 # -- a source on a disk that is not what it seems
 
 
-def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
-    secret = tmp_path / "secret"
-    on_disk(secret, "stolen")
-    root = tmp_path / "root"
-    on_disk(root, "good")
-    (root / "linked").mkdir()
-    (root / "linked" / "SKILL.md").symlink_to(secret / "stolen" / "SKILL.md")
-    (root / "stolen").symlink_to(secret / "stolen")
-    (root / "folder" / "SKILL.md").mkdir(parents=True)
-    (root / "lower").mkdir()
-    (root / "lower" / "skill.md").write_text(text("lower"))
-    (root / "pipe").mkdir()
-    os.mkfifo(root / "pipe" / "SKILL.md")
-    (root / "empty").mkdir()
-    (root / "big").mkdir()
-    with (root / "big" / "SKILL.md").open("wb") as big:
-        big.truncate(BYTES + 1)
+def test_a_skill_md_that_is_a_link_out_of_its_directory_is_not_followed(tmp_path):
+    on_disk(tmp_path / "secret", "stolen")
+    (tmp_path / "root" / "linked").mkdir(parents=True)
+    (tmp_path / "root" / "linked" / "SKILL.md").symlink_to(tmp_path / "secret" / "stolen" / "SKILL.md")
     s = session()
-    s.mount("/skills", f"disk:{root}")
+    s.mount("/skills", f"disk:{tmp_path / 'root'}")
     s.run("a")
-    told = {skill.directory: skill.problem or "" for skill in s.skills.list_skills()}
-    assert told.pop("good") == ""
-    assert set(told) == {"linked", "stolen", "folder", "pipe", "big", "lower"}
-    assert "is_directory" in told["folder"] and "10,485,761 bytes" in told["big"] and told["pipe"]
-    assert "SKILL.md is a link that points outside its directory, and is not followed" in told["linked"]
-    assert "the directory is a link that points outside its source, or nowhere, and is refused" in told["stolen"]
-    assert "it is called skill.md" in told["lower"]
-    assert "**good**" in prompt(s) and "stolen" not in prompt(s)
-
-
-def test_a_source_that_can_not_be_listed_is_said_and_stops_nothing(tmp_path):
-    (tmp_path / "file").write_text("x")
-    s = session(skills=("/disk/file/", "/skills/"))
-    s.mount("/disk", f"disk:{tmp_path}")
-    s.skills.new("one")
-    s.run("a")
-    assert "**one**" in prompt(s)
-    good, bad = s.skills.list_skills()
-    assert (good.name, bad.problem.partition(":")[0]) == ("one", "/disk/file/")
+    (linked,) = s.skills.list_skills()
+    assert "SKILL.md is a link that points outside its directory, and is not followed" in str(linked.problem)
+    assert "stolen" not in prompt(s)
 
 
 def test_labels_tell_sources_apart():
@@ -414,15 +327,6 @@ def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     s.skills.pin("one")
     s.skills.remove("one")
     assert s.run("a").text == "ok"
-
-
-def test_the_teaching_model_answers_the_prompt_and_not_the_pinned_skill():
-    s = Session()
-    s.skills.add("explain-error")
-    s.skills.pin("explain-error")
-    turn = s.run("Remember that I like tea.")
-    assert "tea" in s.files["/AGENTS.md"]
-    assert turn.error is None
 
 
 # -- what was read

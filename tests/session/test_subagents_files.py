@@ -173,19 +173,6 @@ def test_a_file_that_another_program_writes_on_a_mounted_disk(tmp_path: Path):
     assert s.run("c").error is None
 
 
-def test_what_it_is_sent_its_prompt_its_tools_and_nothing_of_memory():
-    task = call("task", id="t1", description="THE TASK", subagent_type="critic")
-    s = session(task, "done", "end")
-    s.memory.add("likes tea")
-    s.files["/agents/critic.md"] = file("tools: read_file, inspect_variable")
-    s.run("p")
-    request = s.xray(1, 2)
-    sent = [message_text(m) for m in s.options.model.requests[1]]
-    assert sent == ["Be strict.", "THE TASK"]
-    tools = {piece.label for piece in request.call.request if piece.part == "tools"}
-    assert tools == {"read_file", "inspect_variable"}
-
-
 @every_row(
     ("line", "there"),
     [

@@ -117,15 +117,6 @@ def test_without_the_general_purpose_one_and_any_other_there_is_no_tool():
     assert "task" in {name for name, _ in s.workspace.built.tools}
 
 
-def test_a_graph_of_ones_own_as_a_subagent():
-    other = Session(model=Scripted(answers=["from the other"]))
-    spec = {"name": "other", "description": "d", "runnable": other.graph}
-    task = call("task", id="t1", description="look", subagent_type="other")
-    s = session(task, "end", subagents=[spec], approve={"task": "allow"})
-    s.run("p")
-    assert [e.result for e in s.last.events if isinstance(e, ToolEnded)] == ["from the other"]
-
-
 def test_a_name_that_is_not_there_is_told_to_the_model():
     turn = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end").run("p")
     (told,) = [e.result for e in turn.events if isinstance(e, ToolEnded)]
@@ -189,16 +180,6 @@ def test_what_it_costs_is_priced_by_its_own_model():
 
 
 # -- the ledger
-
-
-def test_side_by_side_each_call_has_its_own_name():
-    both = call("task", "id-critic", description="c", subagent_type="critic")
-    both.tool_calls += call("task", "id-other", description="o", subagent_type="other").tool_calls
-    s = session(both, "x", subagents=[CRITIC, {**CRITIC, "name": "other"}])
-    s.run("p")
-    nested = {(c.agent, c.path) for c in s.last.calls if c.path}
-    assert nested == {("critic", ("id-critic",)), ("other", ("id-other",))}
-    assert sorted(s.ledger()["agent"]) == ["critic", "main", "main", "other"]
 
 
 def test_what_each_spent_in_a_thread():
@@ -286,17 +267,6 @@ def test_exactly_the_agents_above_the_limit_run(tasks, limit):
     assert paths(s) == {ids[1:] for ids in plan.within(limit)}
     assert len(refusals(s)) == plan.refused(limit)
     assert turn.error is None
-
-
-def test_agents_of_ones_own_and_of_files_count_as_well():
-    s = Session(model=Planned(), subagents=[{"name": "mine", "description": "d", "system_prompt": "p"}])
-    s.subagents.new("filed")
-    inner = Plan("a4", (("filed", Plan("a5")),))
-    for agent, name in (("mine", "a3"), ("filed", "a2"), ("mine", "a1"), (ANY, "a0")):
-        inner = Plan(name, ((agent, inner),))
-    s.run(str(inner))
-    assert max(map(len, paths(s))) == 3
-    assert len(refusals(s)) == 1
 
 
 def test_another_session_as_a_subagent_counts_from_where_it_is_called():

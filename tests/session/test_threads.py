@@ -7,7 +7,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
-from deepnb.values.turn import Notice, ToolEnded
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import call, results, session
 from tests.support.tables import every_row
 
@@ -52,50 +52,6 @@ def test_the_list_of_threads():
     assert s.new() == "thread-3" and dict(s.files) == {}
 
 
-def test_undo_brings_back_a_rewind_even_after_going_on():
-    s = session()
-    s.memory.add("one")
-    for prompt in "abc":
-        s.run(prompt)
-    s.memory.add("two")
-    s.rewind(1, memory=True)
-    s.run("d")
-    s.rewind(0)
-    s.run("e")
-    assert s.undo() == "rewind to turn 0"
-    assert said(s) == ["a", "d"]
-    assert s.undo() == "rewind to turn 1"
-    assert said(s) == ["a", "b", "c"]
-    assert s.run("f").after.files["/AGENTS.md"] == "- one\n- two\n"
-
-
-def test_undo_of_new_and_fork_takes_the_thread_away():
-    s = session()
-    s.run("a")
-    s.new("b")
-    s.run("in b")
-    s.fork("c")
-    assert s.undo() == "fork c"
-    assert s.thread == "b"
-    assert s.undo() == "new thread b"
-    assert s.thread == "main"
-    assert [t.name for t in s.threads] == ["main"]
-    s.new("b")
-    s.run("anew")
-    assert said(s) == ["anew"]
-
-
-def test_running_a_cell_again_goes_on_and_says_so():
-    s = session()
-    s.run("a", cell="c1")
-    s.run("b", cell="c2")
-    events = list(s.stream("a", cell="c1"))
-    assert events[0] == Notice("this cell was turn 1 before; running it again adds turn 3")
-    assert said(s) == ["a", "b", "a"]
-    assert s.turns[-1].cell == "c1"
-    assert s.turns[-1].events[0] == events[0]
-
-
 def test_running_a_cell_again_can_replace_its_turn_and_the_later_ones():
     s = session()
     s.run("a", cell="c1")
@@ -121,16 +77,6 @@ def test_a_turn_in_another_thread_leaves_the_current_one():
     assert said(s) == ["a"]
     s.switch("b")
     assert said(s) == ["aside"]
-
-
-def test_what_an_interrupted_thread_learned_is_kept():
-    s = session(call("write_file", file_path="/AGENTS.md", content="- likes tea\n"), "later", "in b")
-    s.run("remember", max_steps=1)
-    assert s.pending
-    assert s.files["/AGENTS.md"] == "- likes tea\n"
-    assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
-    s.new("b")
-    assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
 
 
 SECRET = "the merger is in May"

@@ -62,14 +62,6 @@ def types(s: Session) -> list[str]:
     return list(s.transcript()["what"])
 
 
-def test_a_turn_with_a_tool() -> None:
-    s = session(call("write_file", file_path="/a.md", content="x"), "done, in some words")
-    s.run("write it")
-    done = ["tool_start", "tool_end", "tool", "assistant", "end"]
-    assert types(s) == ["session", "turn", "user", "assistant", *done]
-    check(s)
-
-
 def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     s = Session()
@@ -80,13 +72,6 @@ def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path
     assert answers["input"].sum() == turn.usage.input == table[table["what"] == "end"]["input"].sum()
     assert answers["output"].sum() == turn.usage.output
     assert list(tmp_path.iterdir()) == []
-
-
-def test_tools_that_end_in_another_order_than_they_were_asked_for() -> None:
-    asked = [{"name": "nap", "args": {"seconds": t}, "id": f"c{i}"} for i, t in enumerate((0.3, 0.15, 0.0))]
-    s = session(AIMessage("three", tool_calls=asked), "done")
-    s.run("go")
-    check(s)
 
 
 def test_rewind_fork_undo_and_a_rerun_cell() -> None:
