@@ -10,7 +10,6 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
-from deepnb.values.text import in_python
 from deepnb.values.turn import Retry
 from deepnb.views.turn import footer_view
 from tests.support.chat_server import Fail, Raw, Say
@@ -144,9 +143,6 @@ def test_other_things_than_a_model():
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
 
 
-# -- a server of one's own: what it is asked for, and what it says
-
-
 # -- usage
 
 
@@ -271,16 +267,3 @@ def test_a_server_without_a_name_is_listed(shell: Shell) -> None:
         Session(namespace={}).models("http://127.0.0.1:9/v1")
     with OpenAIServer([]) as server, pytest.raises(DeepnbError, match="does not list its models"):
         Session(namespace={}).models(server.url)
-
-
-@every_row(
-    ("line", "python"),
-    [
-        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
-        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
-        ("%agent new b --empty", "session.new('b', empty=True)"),
-        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
-    ],
-)
-def test_a_hint_in_python(line: str, python: str) -> None:
-    assert in_python(line) == python

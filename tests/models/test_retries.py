@@ -12,10 +12,10 @@ from pydantic import Field
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
-from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
+from deepnb.values.turn import Compacted, Notice, Retry
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS, purpose
-from tests.support.chat_server import Cut, Fail, Say, Use
+from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
@@ -49,28 +49,12 @@ def session(
     return Session(model=model, enable_skills=False, **(options or {}))
 
 
-def tries(s: Session) -> list[tuple[str, float, int, int]]:
-    return [(e.reason, e.seconds, e.number, e.of) for e in s.turns[-1].events if isinstance(e, Retry)]
-
-
 def failed(s: Session) -> str:
     with pytest.raises(DeepnbError) as caught:
         s.run("hi")
     assert "\n" not in str(caught.value)
     assert list(s.snapshot.messages) == []
     return str(caught.value)
-
-
-def test_a_rate_limit_is_waited_for_and_the_request_sent_again(provider, server):
-    s = session(provider, server, [BUSY, BUSY, Say("Here I am.")], {"max_steps": 1})
-    turn = s.run("hi")
-    assert turn.text == "Here I am."
-    assert tries(s) == [("rate limited", 0.0, 2, 5), ("rate limited", 0.0, 3, 5)]
-    assert len(server.requests) == 3
-    assert [m.text for m in s.snapshot.messages] == ["hi", "Here I am."]
-    assert [c.number for c in turn.calls] == [1]  # one call, whatever it took
-    assert [e.call.number for e in turn.events if isinstance(e, ModelStarted)] == [1, 1, 1]
-    assert server.requests[0] == server.requests[1] == server.requests[2]
 
 
 def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
@@ -108,13 +92,6 @@ def test_what_the_model_was_told_holds(provider, server, given, sent):
     assert len(server.requests) == sent
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_would_fail_again_is_sent_once(provider, server, status):
-    s = session(provider, server, [Fail(status, "no", AT_ONCE)])
-    assert f"({status}: no)" in failed(s)
-    assert (len(server.requests), tries(s)) == (1, [])
-
-
 def test_a_provider_can_forbid_it(provider, server):
     s = session(provider, server, [Fail(429, "no", {**AT_ONCE, "x-should-retry": "false"})])
     assert "(429: no): nothing was lost" in failed(s)
@@ -125,17 +102,6 @@ def test_a_used_up_quota_is_no_rate_limit(server, provider):
     s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
     assert failed(s).startswith("the quota of this key is used up (429: pay first)")
     assert len(server.requests) == 1
-
-
-def test_in_the_middle_of_a_turn_resume_sends_the_request_again(provider, server):
-    write = Use("write_file", {"file_path": "/a.md", "content": "one"})
-    s = session(provider, server, [write, Cut(Say("I have written it."), 5), Say("Written.")])
-    with pytest.raises(DeepnbError, match=r"broke off: .* type session.resume\(\) to send the request again"):
-        s.run("write")
-    list(s.resume())
-    assert s.turns[-1].text == "Written."
-    assert len(server.requests) == 3
-    assert sum(isinstance(e, ToolEnded) for e in s.turns[-1].events) == 1
 
 
 def test_an_interrupt_ends_the_wait_and_nothing_more_is_sent(provider, server):
@@ -256,8 +222,3 @@ def test_what_is_said_of_exceptions_of_any_sdk(error, line, again):
 @every_row("error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)])
 def test_a_mistake_in_code_is_no_failure_of_a_provider(error):
     assert model_failure(error) is None
-
-
-def test_the_line_of_a_wait():
-    assert Retry("rate limited", 7.2, 2, 5).line == "rate limited: trying again in 8 s (2 of 5)"
-    assert Retry("rate limited", 0.0, 5, 5).line == "rate limited: trying again now (5 of 5)"

@@ -20,7 +20,6 @@ from deepnb.models.tapes.recorder import Recording, recorded
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ThinkingDelta
-from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import Fail, Say, Use
 from tests.support.compactions import Phased
 from tests.support.credentials import SAMPLES
@@ -47,19 +46,9 @@ def ask(*prompts: str) -> Any:
     return script
 
 
-WRITE = Use("write_file", {"file_path": "/a.md", "content": 'a "quoted" line\n茶\n'})
-ANSWERS = [WRITE, Say("It is written."), Say("Good bye.")]
-
-
 def openai(server: OpenAIServer, **more: Any) -> ChatOpenAI:
     settings: dict[str, Any] = {"model": "some-model", "api_key": "x", "max_retries": 0, **more}
     return ChatOpenAI(base_url=server.url, **settings)
-
-
-def anthropic(server: AnthropicServer) -> Any:
-    from langchain_anthropic import ChatAnthropic  # 3,000 modules
-
-    return ChatAnthropic(model="claude-test", base_url=server.url, api_key="x", max_retries=0)  # type: ignore[call-arg, arg-type]
 
 
 def test_a_window_that_was_learned_in_the_recording_is_learned_in_each_replay(file):
@@ -72,16 +61,6 @@ def test_a_window_that_was_learned_in_the_recording_is_learned_in_each_replay(fi
     c.replay(file)
     ask(*[facts] * 5)(c)
     same(a, c)
-
-
-def test_the_main_agent_over_the_protocol_of_openai(file):
-    with OpenAIServer(list(ANSWERS)) as server:
-        a, b = replayed(Session, openai(server), ask("write it", "thanks"), file)
-        sent = len(server.requests)
-    same(a, b)
-    assert sent == 3 and b.files["/a.md"] == 'a "quoted" line\n茶\n'
-    assert [t.model for t in b.turns] == ["tape a.jsonl"] * 2 and b.model == "tape a.jsonl"
-    assert b.turns[0].usage == a.turns[0].usage and b.turns[0].usage.input == 200
 
 
 def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):

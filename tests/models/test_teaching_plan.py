@@ -6,7 +6,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation, words
-from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.talk import MAX_CALLS, TRIES, TRIES_ZH, Use, plan
 from deepnb.values.agent import Skill
@@ -138,11 +137,6 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
     assert "credential" in text or "密码" in text
 
 
-def test_the_first_person_is_turned_only_where_the_rest_has_none() -> None:
-    assert bullet("I prefer tabs") == "- The user prefers tabs"
-    assert bullet("I prefer that you call me Ann") == "- I prefer that you call me Ann"
-
-
 def test_forget_looks_in_the_file_that_says_it() -> None:
     files = (MemoryFile("/USER.md", ("- name: Ann",)), TABS)
     first = move("forget about tabs", memory=files, memory_path="/USER.md")
@@ -241,6 +235,7 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
             "ask the general-purpose subagent to list files",
             Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
         ),
+        ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
         ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
         ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
         ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
@@ -375,19 +370,6 @@ def test_the_report_is_quoted_and_a_refusal_said():
 
 
 # -- notes for the day, and searching
-
-
-@every_row(
-    "request_", ["Remember that the deadline is Friday", "记住截止日期是周五", "don't forget that Ana owns the data"]
-)
-def test_what_is_to_be_remembered_goes_to_the_memory_file(request_: str):
-    done = move(request_, tools=NOTES)
-    assert isinstance(done, Use) and done.tool == "write_file" and done.args["file_path"] == "/AGENTS.md"
-
-
-def test_without_the_tool_a_note_goes_to_the_memory_file():
-    done = move("Note that the deadline is Friday")
-    assert isinstance(done, Use) and done.args["file_path"] == "/AGENTS.md"
 
 
 @every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
