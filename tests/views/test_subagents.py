@@ -3,8 +3,6 @@
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 from deepnb import Session
 from deepnb.engine.request import MESSAGE_TOKENS
 from deepnb.values.agent import GENERAL_PURPOSE, Listed, Spent, Subagent
@@ -13,8 +11,8 @@ from deepnb.values.turn import Call, ModelEnded, TextDelta, ToolEnded, ToolStart
 from deepnb.views.budget import budget_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
 from deepnb.views.turn import footer_view
-from deepnb.views.turn_segments import Segments, turn_segments
-from tests.support.scripted import Paid, Scripted, call
+from deepnb.views.turn_segments import Segments
+from tests.support.scripted import Paid, call
 
 CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 
@@ -106,25 +104,6 @@ def test_while_it_runs_its_line_says_what_it_does_and_the_card_stays_small():
     task = segments(*INSIDE).segments[0]
     (line,) = Folds(task.html()).summaries
     assert line[1].endswith(" · all is well")
-
-
-def test_showing_a_long_answer_of_a_subagent_while_it_grows_costs_the_same_each_time():
-    made = segments(INSIDE[0])
-    sizes = []
-    for _ in range(200):
-        made.add(TextDelta("some words and more of them " * 10, 1, ("a",)))
-        sizes.append(len(made.segments[0].html()))
-    assert max(sizes) < 1.2 * sizes[4]
-    made.add(ToolEnded("a", "task", "x", "ok", 1.0))
-    assert len(made.segments[0].html()) > 50_000
-
-
-def test_a_cut_turn_shows_its_subagent_as_cut():
-    answers = [call("task", id="t1", description="look", subagent_type="critic"), KeyboardInterrupt()]
-    s = Session(model=Scripted(answers=answers), subagents=[CRITIC])
-    with pytest.raises(KeyboardInterrupt):
-        s.run("p")
-    assert 'subagent critic: "look"  interrupted: no result' in turn_segments(s.turns[-1]).text()
 
 
 # -- footer and gauge
