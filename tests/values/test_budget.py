@@ -13,7 +13,6 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Budget, Rule, growth, rule_for
 from deepnb.values.errors import DeepnbError
 from deepnb.values.request import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
-from deepnb.values.tokenizer import count, tokens
 from deepnb.values.turn import Compacted, Usage
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
@@ -94,12 +93,6 @@ def test_parts_by_their_tags():
     assert system_parts("") == []
 
 
-@given(st.text())
-def test_the_teaching_tokens_joined_are_the_text(text):
-    assert "".join(tokens(text)) == text
-    assert count(text) == len(tokens(text))
-
-
 def test_usages_add_up():
     assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
     assert (Usage() + Usage()).cost is None
@@ -153,10 +146,6 @@ def test_a_trigger_in_a_fraction_of_the_window(total, fraction):
         assert fired(("fraction", fraction), window) == (total >= ceil(exact * window)), window
     assert fired(("fraction", fraction), border)
     assert not fired(("fraction", fraction), border + ceil(1 / exact))
-
-
-def test_a_fraction_is_exact_where_a_float_is_not():
-    assert rule_for(700, ("fraction", 0.07)).trigger_tokens == 49  # 0.07 * 700 is 49.00000000000001
 
 
 def cutoff(keep, window: int = 100_000) -> int:
