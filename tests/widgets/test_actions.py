@@ -26,13 +26,6 @@ def test_a_click_acts_and_the_rows_are_those_there_are():
     assert "none" in panel.widget.children[1].children[0].value
 
 
-def test_rows_that_are_the_same_are_not_made_anew():
-    panel = ActionPanel(lambda: [Row("a", notice_view("a"), [("go", lambda: None)])], notice_view("none"))
-    (before,) = buttons(panel)
-    panel.refresh()
-    assert buttons(panel) == [before]
-
-
 def test_a_mistake_is_one_line_above_the_rows():
     def fails() -> None:
         raise DeepnbError("it is <gone>", "type something else")

@@ -32,34 +32,6 @@ def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
     assert f"{stack.tokens:,} tokens in total" in out and "from" in out and "↓ offline" in out
 
 
-def test_a_middleware_of_the_users_own_is_named_as_theirs() -> None:
-    from deepagents.backends import StateBackend
-    from langchain.agents.middleware import AgentMiddleware
-
-    from deepnb import Session
-    from tests.support.scripted import Scripted
-
-    class Shout(AgentMiddleware):
-        """Says everything twice."""
-
-    session = Session(model=Scripted(answers=["hello"]), backend=StateBackend(), middleware=[Shout()])
-    mine = [layer for layer in session.stack().layers if layer.origin == "yours"]
-    assert [(layer.name, layer.does) for layer in mine] == [("Shout", "Says everything twice.")]
-
-
-def test_a_part_that_is_switched_off_is_no_layer() -> None:
-    from deepnb import Session
-    from tests.support.scripted import Scripted
-
-    names = [
-        layer.name
-        for layer in Session(model=Scripted(answers=["hello"]), enable_memory=False, enable_subagents=False)
-        .stack()
-        .layers
-    ]
-    assert "DeltaMemoryMiddleware" not in names and "DelegationMiddleware" not in names and "SkillsMiddleware" in names
-
-
 def test_the_stack_as_text_and_html() -> None:
     layers = (
         Layer("One<b>", "does this", "deepnb", tools=("ls",), tokens=300),
