@@ -415,14 +415,11 @@ def test_a_call_in_the_words_that_were_sent_is_one_of_the_tool():
     assert s.snapshot.messages[1].tool_calls[0].name == "my.tool"
 
 
-def test_keywords_of_older_drafts_are_left_out():
+def test_words_of_schemas_that_can_not_be_sent_are_left_out_or_told():
     old = object_of(a={"type": "integer", "required": True, "exclusiveMinimum": True, "minimum": 0})
     assert fit_parameters(old)[0]["properties"]["a"] == {"type": "integer", "minimum": 0}
     good = {**object_of(a={"type": "array", "items": {}}), "required": ["a"], "$defs": {"B": {"type": "null"}}}
     assert fit_parameters(good) == (good, {})
-
-
-def test_values_that_are_no_texts_are_told_in_words_where_they_can_not_be_listed():
     schema = object_of(
         n={"type": "integer", "description": "How many.", "enum": [1, 2]}, s={"type": "string", "enum": ["a"]}
     )

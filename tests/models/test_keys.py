@@ -127,7 +127,7 @@ def test_where_the_key_would_be_seen_it_is_not_asked_for():
 # -- and found nowhere
 
 
-def test_a_key_shows_itself_to_nobody(monkeypatch):
+def test_a_key_shows_itself_to_nobody_and_does_not_enter_memory(monkeypatch):
     keys.keep_key("openai", KEY)
     held = keys.kept_key("openai")
     assert repr(held) == str(held) == "Key(hidden)"
@@ -135,6 +135,12 @@ def test_a_key_shows_itself_to_nobody(monkeypatch):
         with pytest.raises(TypeError, match="a key stays in its process"):
             copied(held)
     assert KEY not in os.environ.values()
+    typed(monkeypatch, KEY)
+    s = Session()
+    s.key("openai")
+    with pytest.raises(DeepnbError, match="a key that this session uses"):
+        s.memory.add(f"the text to begin with is {KEY}")
+    assert KEY not in str(dict(s.files))
 
 
 def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp_path):
@@ -157,15 +163,6 @@ def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp
     files = [f for f in tmp_path.rglob("*") if f.is_file()]
     assert {f.suffix for f in files} >= {".db", ".ipynb", ".html", ".jsonl"}
     assert [f for f in files if KEY.encode() in f.read_bytes()] == []
-
-
-def test_a_key_in_use_does_not_enter_memory(monkeypatch):
-    typed(monkeypatch, KEY)
-    s = Session()
-    s.key("openai")
-    with pytest.raises(DeepnbError, match="a key that this session uses"):
-        s.memory.add(f"the text to begin with is {KEY}")
-    assert KEY not in str(dict(s.files))
 
 
 def test_keys_of_the_environment_and_of_headers_are_known_word_for_word(monkeypatch, server):

@@ -225,8 +225,12 @@ def test_the_window_is_sent(ollama: OllamaServer) -> None:
     assert all(body["options"].get("num_ctx") for body in ollama.bodies)
 
 
-def test_a_model_of_a_short_context_has_that(ollama: OllamaServer) -> None:
+def test_the_window_is_that_which_is_listed_or_set(ollama: OllamaServer) -> None:
+    assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
     assert Session("ollama:tiny", namespace={}).rule.window == 2_048
+    s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
+    s.run("hi")
+    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
 
 
 def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
@@ -235,16 +239,6 @@ def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
     s.run("hi")
     assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 32_768
     assert {one.name: one.window for one in s.models()}["ollama:qwen3:8b"] == 32_768
-
-
-def test_the_list_says_how_long_a_context_can_be(ollama: OllamaServer) -> None:
-    assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
-
-
-def test_what_a_variable_says_is_kept(ollama: OllamaServer) -> None:
-    s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
-    s.run("hi")
-    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
 
 
 def test_a_prompt_that_was_cut_is_said_to_be(ollama: OllamaServer) -> None:

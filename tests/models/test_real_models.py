@@ -119,25 +119,19 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
 # -- names
 
 
-def test_an_unknown_name_names_a_near_one():
+def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch):
     with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use\('offline'\)"):
         resolve("ofline")
     with pytest.raises(DeepnbError, match=r"no model 'zzzz': session.use\(PROVIDER:MODEL\)"):
         resolve("zzzz")
     with pytest.raises(DeepnbError, match="no model 'zzzz:model'"):
         resolve("zzzz:model")
-
-
-def test_a_missing_key_names_its_variable(monkeypatch):
     with pytest.raises(
         DeepnbError, match=r"a key in OPENAI_API_KEY: session.key\('openai'\) asks for it, or set OPENAI_API_KEY in the"
     ):
         resolve("openai:gpt-5.2")
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert resolve("openai:gpt-5.2").label == "openai:gpt-5.2"
-
-
-def test_other_things_than_a_model():
     with pytest.raises(DeepnbError, match="a int is not a chat model"):
         resolve(3)
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
@@ -146,14 +140,11 @@ def test_other_things_than_a_model():
 # -- usage
 
 
-def test_usage_is_asked_for_and_shown_with_what_was_cached() -> None:
+def test_usage_is_asked_for_and_what_was_cached_is_shown_where_it_is_said() -> None:
     with OpenAIServer([Say("ok", cached=80)]) as server:
         turn = Session("qwen", base_url=server.url, namespace={}).run("hi")
         assert server.requests[0]["stream_options"] == {"include_usage": True}
         assert "100 in / 80 cached / 20 out" in footer_view(turn).text()
-
-
-def test_what_was_cached_is_not_shown_where_nobody_says_it() -> None:
     with OpenAIServer([Say("ok")], details=False) as server:
         s = Session("qwen", base_url=server.url, namespace={})
         turn = s.run("hi")

@@ -9,7 +9,6 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from tests.support.notebooks import FIRST, HERE
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
 from tests.support.wings import wing

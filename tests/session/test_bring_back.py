@@ -153,7 +153,7 @@ def test_it_survives_a_turn_that_failed(again: Any):
     assert s.brought_back is None
 
 
-def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
+def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [1])
@@ -163,6 +163,13 @@ def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
     list(s.resume())
     assert len(held(sent(model))) == 1
     assert s.brought_back is None
+    model = Phased()
+    s = compacted(model)
+    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
+    s.bring_back(1, [1])
+    s.run("now?")
+    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
+    assert held([m.text for m in model.requests[-1][-4:]])
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
@@ -195,13 +202,3 @@ def test_a_compaction_in_the_same_turn_leaves_it():
     assert len(compactions(s)) == 2, "the turn it was sent in compacted"
     assert [t.startswith("From earlier") for t in sent(model)] == [True, False]
     assert "alpha" in prompt_text(model)
-
-
-def test_the_answer_may_call_tools_and_the_message_stays_before_them():
-    model = Phased()
-    s = compacted(model)
-    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
-    s.bring_back(1, [1])
-    s.run("now?")
-    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
-    assert held([m.text for m in model.requests[-1][-4:]])

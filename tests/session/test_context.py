@@ -45,7 +45,7 @@ def test_a_fork_writes_a_file_of_its_own():
     assert s.history() == ()
 
 
-def test_a_subagent_does_not_write_into_the_threads_history():
+def test_a_subagent_neither_writes_into_the_threads_history_nor_inherits_what_was_compacted():
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
     nested = [call("ls", id=f"n{i}", path="/") for i in range(4)]
     s = Session(model=Scripted(answers=[task, *nested, "end"]), trigger=("messages", 4), keep=("messages", 1))
@@ -53,9 +53,6 @@ def test_a_subagent_does_not_write_into_the_threads_history():
     assert any(e.path == ("t1",) for e in compactions(s))
     assert "/conversation_history/main.md" not in s.files
     assert s.snapshot.offload is None
-
-
-def test_a_subagent_does_not_inherit_what_was_compacted():
     task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
     model = Scripted(answers=["ok"])
     s = Session(model=model, trigger=("messages", 4), keep=("messages", 1))
@@ -136,14 +133,11 @@ def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
     assert (s.rule.keep, s.rule.note) == (sizes["keep"], "")
 
 
-def test_the_teaching_models_window_is_known_before_it_is_made_and_the_middleware_refuses_too() -> None:
+def test_keep_is_checked_against_the_trigger_in_force() -> None:
     with pytest.raises(DeepnbError, match="of a window of 8,000 tokens"):
         Session(trigger=("fraction", 0.5), keep=("tokens", 4_000))
     with pytest.raises(DeepnbError, match="is not less than"):
         CompactionMiddleware(scripted(), trigger=("messages", 3), keep=("messages", 3))
-
-
-def test_one_of_the_two_is_checked_against_the_other_in_force() -> None:
     s = Session(model=scripted(), keep=("fraction", 0.4))
     with pytest.raises(DeepnbError, match=r"keep=\('fraction', 0.4\) is not less than trigger=\('fraction', 0.3\)"):
         s.configure(trigger=("fraction", 0.3))

@@ -28,11 +28,8 @@ def lines(function: Any) -> dict[str, str]:
     return dict(re.findall(r"^ *- (\w+): (.+)", inspect.getdoc(function) or "", re.M))
 
 
-def test_a_session_spells_out_each_option_with_a_line():
+def test_a_session_spells_out_each_option_with_a_line_and_its_default():
     assert [*parameters(Session)] == [*lines(Session)] == [*OPTIONS, "clock", "persist"]
-
-
-def test_what_is_shown_as_default_is_the_default():
     there = Session().options
     for name, one in parameters(Session).items():
         if name in ("prices", "namespace"):
@@ -83,7 +80,7 @@ def test_config_is_the_thread_for_langgraph():
     assert s.config == {"configurable": {"thread_id": "b"}} and not s.graph.get_state(s.config).values
 
 
-def test_a_closed_session_begins_no_turn_and_can_be_closed_again():
+def test_a_closed_session_begins_no_turn_and_closing_stops_the_one_that_runs():
     with Session(model=Scripted(answers=["one"])) as s:
         s.memory.add("likes tea", "/MEMORY.md")
         assert s.memory.search_hits("tea") and s.run("p").text == "one"
@@ -92,9 +89,6 @@ def test_a_closed_session_begins_no_turn_and_can_be_closed_again():
         with pytest.raises(DeepnbError, match="this session is closed"):
             begin()
     assert s.text == "one" and "likes tea" in s.files["/MEMORY.md"]
-
-
-def test_closing_stops_the_turn_that_runs():
     s = Session(model=Scripted(answers=[call("write_file", file_path="/a.md", content="x"), "done"]))
     stream = s.stream("p")
     while not isinstance(next(stream), deepnb.ToolEnded):

@@ -9,16 +9,13 @@ from tests.support.scripted import call, session, unasked
 from tests.support.tables import every_row
 
 
-def test_a_write_that_waits_lands_before_the_next_prompt_too():
+def test_a_write_that_waits_lands_before_the_next_prompt_and_is_not_lost_by_closing():
     s = session(call("ls", path="/"), call("read_file", file_path="/a.md"), "end")
     s.run("p", max_steps=1)
     s.files["/a.md"] = "waited\n"
     turn = s.run("read")
     assert turn.before.files == {"/a.md": "waited\n"}
     assert "waited" in next(e.result for e in turn.events if isinstance(e, ToolEnded))
-
-
-def test_a_write_that_waits_is_not_lost_by_closing_the_iterator_at_once():
     s = session(call("ls", path="/"), "end")
     s.run("p", cell="c", max_steps=1)
     s.files["/a.md"] = "waits\n"
@@ -74,7 +71,7 @@ def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
     assert list(s.files) == ["/d/a.md"]
 
 
-def test_a_tool_that_uses_the_backend_writes_through_the_run():
+def test_a_tool_writes_through_the_run_and_watchers_are_told():
     def keep(text: str) -> str:
         """Keep a text."""
         s.files["/kept.md"] = text
@@ -84,9 +81,6 @@ def test_a_tool_that_uses_the_backend_writes_through_the_run():
     turn = s.run("p")
     assert turn.after.files == {"/kept.md": "x"}
     assert dict(s.files) == {"/kept.md": "x"}
-
-
-def test_watchers_are_told_of_writes_and_turns():
     s = session()
     seen: list[int] = []
     end = s.workspace.current.watch(lambda: seen.append(len(s.turns)))

@@ -73,15 +73,6 @@ def test_a_call_needs_approval_and_gives_its_result(calc: Session):
     assert json.dumps(calc.tools.servers[0].__dict__) and repr(calc.tools).startswith("<")
 
 
-def test_it_is_awaited_on_any_event_loop(calc: Session):
-    (found,) = (t for t in calc.options.tools if t.name == "calc__add")
-
-    async def both() -> list[Any]:
-        return list(await asyncio.gather(found.ainvoke({"a": 1, "b": 2}), found.ainvoke({"a": 3, "b": 4})))
-
-    assert asyncio.run(both()) == ["3", "7"]
-
-
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
 
@@ -122,10 +113,21 @@ def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     )
 
 
-def test_a_result_is_masked_and_cut(calc: Session):
+def test_a_result_is_masked_and_cut_and_what_a_server_asks_for_is_refused(calc: Session):
     status, text = given(calc, "calc__leak", size=150_000)
     assert status == "success" and KEY not in text and "[redacted: OpenAI key]" in text
     assert len(text) < 101_000 and text.endswith("more characters were cut off]")
+    said = given(calc, "calc__ask_back")[1]
+    assert said == (
+        "sampling/createMessage is not supported | elicitation/create is not supported | roots/list is not supported;"
+        " offered: {}"
+    )
+    (found,) = (t for t in calc.options.tools if t.name == "calc__add")
+
+    async def both() -> list[Any]:
+        return list(await asyncio.gather(found.ainvoke({"a": 1, "b": 2}), found.ainvoke({"a": 3, "b": 4})))
+
+    assert asyncio.run(both()) == ["3", "7"]
 
 
 def test_its_environment_holds_no_key(session: Session, monkeypatch: pytest.MonkeyPatch):
@@ -134,14 +136,6 @@ def test_its_environment_holds_no_key(session: Session, monkeypatch: pytest.Monk
     session.tools.add(script(), name="calc", env=["WANTED"])
     names = given(session, "calc__look")[1].splitlines()[1].split()
     assert {"PATH", "WANTED"} <= {*names} <= {*PASSED_ON, "WANTED", "LC_CTYPE"}, "Python itself sets LC_CTYPE"
-
-
-def test_what_a_server_asks_for_is_refused(calc: Session):
-    said = given(calc, "calc__ask_back")[1]
-    assert said == (
-        "sampling/createMessage is not supported | elicitation/create is not supported | roots/list is not supported;"
-        " offered: {}"
-    )
 
 
 def test_a_slow_call_ends_at_its_timeout_and_the_server_goes_on(calc: Session, monkeypatch: pytest.MonkeyPatch):
@@ -310,7 +304,7 @@ def test_one_that_does_not_answer_is_given_up(session: Session, live: Any, monke
     assert not live()
 
 
-def test_what_it_lists_is_not_trusted(session: Session):
+def test_what_it_lists_is_not_trusted_and_no_url_in_it_is_opened(session: Session, pages: Any):
     listed = [
         tool("write_file", annotations={"readOnlyHint": True, "deepnb_effect": "reads"}),
         tool("twice", "first"),
@@ -322,10 +316,6 @@ def test_what_it_lists_is_not_trusted(session: Session):
     assert added.names == ("odd__write_file", "odd__twice")
     assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
     assert [session.approvals.words(name) for name in added.names] == ["ask"] * 2
-
-
-def test_no_url_in_a_schema_is_opened(pages: Any, session: Session):
-    """The client checks results by the server's schema; it did open what that refers to, before mcp 1.30."""
     elsewhere = {"$ref": f"http://127.0.0.1:{pages.server_port}/200/schema"}
     session.tools.add(script(tools=[tool("look", outputSchema={"type": "object", **elsewhere})]), name="calc")
     status, text = given(session, "calc__look")

@@ -151,7 +151,7 @@ def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     assert [(e.origin, e.thread) for e in s.memory.log_entries()] == [("agent", "apart")]
 
 
-def test_undo_takes_an_empty_thread_away():
+def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     s = session()
     s.memory.add("likes tea")
     s.new("apart", empty=True)
@@ -160,9 +160,6 @@ def test_undo_takes_an_empty_thread_away():
     assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
     s.new("apart")
     assert s.files["/AGENTS.md"] == "- likes tea\n"
-
-
-def test_forgetting_in_an_empty_thread_leaves_the_others_prompts_as_they_are():
     s = session()
     s.memory.add("likes tea")
     s.run("one")

@@ -269,7 +269,7 @@ def table(n: int) -> tuple[str, Any]:
     return "one row", pd.DataFrame({"a": [n]})
 
 
-def test_an_artifact_that_can_not_be_stored_is_kept_in_the_kernel_and_the_turn_goes_on():
+def test_what_can_not_be_stored_is_kept_in_the_kernel_or_an_error_of_the_tool():
     model = Scripted(answers=[call("table", n=1), "done"])
     with Session(model=model, tools=[table], approve={"table": "allow"}) as session:
         turn = session.run("go")
@@ -280,8 +280,6 @@ def test_an_artifact_that_can_not_be_stored_is_kept_in_the_kernel_and_the_turn_g
         assert kept.equals(pd.DataFrame({"a": [1]}))
         assert session.run("again").text == "done"
 
-
-def test_an_update_that_can_not_be_stored_is_an_error_of_the_tool():
     def update(n: int) -> Any:
         """Change the state."""
         message = ToolMessage("updated", tool_call_id="c1")

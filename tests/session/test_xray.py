@@ -86,7 +86,7 @@ def test_a_compaction_shows_what_went_and_the_summary_that_came():
     assert next(c.after.part for c in x.changes if c.before is None) == "summary"
 
 
-def test_subagents_are_compared_with_themselves():
+def test_calls_of_subagents_and_of_a_resumed_turn_are_compared_with_their_own():
     nested = [call("ls", id="n1", path="/"), "nested"]
     s = Session(model=Scripted(answers=[TASK, *nested, "end"]))
     s.run("p")
@@ -94,9 +94,6 @@ def test_subagents_are_compared_with_themselves():
     assert s.xray(1, 3).since == "call 2"
     assert s.xray().since == "call 1"
     assert "answer of subagent general-purpose (t1)" in XrayView(s.xray(1, 3)).title
-
-
-def test_calls_of_a_resumed_turn_go_on_counting():
     s = Session(model=Scripted(answers=[call("ls", path="/"), KeyboardInterrupt(), "end"]))
     with pytest.raises(KeyboardInterrupt):
         s.run("p")

@@ -115,22 +115,18 @@ def test_figures_of_pasted_rows_and_identifiers_of_a_tools_output_are_no_anchors
     assert [a.text for a in found if a.kind not in ("statement", "prohibition")] == kept
 
 
-def test_only_the_users_word_is_a_prohibition():
+def test_whose_words_are_looked_at_and_how_they_are_joined():
     text = "Never touch /etc/hosts."
     assert "prohibition" in found(text).values()
     for role in ("assistant", "tool"):
         assert set(found(text, role).values()) == {"path"}
-
-
-def test_arguments_of_calls_are_looked_at():
     calls = (ToolCall("c", "read_file", {"file_path": "/a/b.csv", "limit": 3}),)
     assert find([Message("1", "assistant", "", calls)]) == (Anchor("path", "/a/b.csv"),)
-
-
-def test_a_credential_is_no_anchor():
     secret = "ghp_" + "aB3d" * 9
     anchors = find([Message("1", "user", f"use {secret} with /a/b.py")], lambda t: t.replace(secret, "[redacted]"))
     assert anchors == (Anchor("path", "/a/b.py"),)
+    a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
+    assert union([a, b], [c, a]) == (b, c, a)
 
 
 @every_row(
@@ -202,11 +198,6 @@ def test_the_newest_come_first_and_every_kind_has_its_turn():
     assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
     assert "39 ms" in shown.text
     assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
-
-
-def test_joined_keeps_one_of_each_and_takes_the_later_as_newer():
-    a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
-    assert union([a, b], [c, a]) == (b, c, a)
 
 
 @given(st.text(max_size=300))

@@ -49,10 +49,15 @@ def test_a_command_is_a_call(typed, python):
     assert in_python(typed) == python
 
 
-def test_an_error_says_what_to_do_where_it_is_met():
+def test_no_error_of_the_python_face_names_a_magic():
     error = DeepnbError("no thread 'b'", "%agent new b starts it")
     assert str(error) == "no thread 'b': session.new('b') starts it"
     assert error.typed == "no thread 'b': %agent new b starts it"
+    found = errors()
+    assert len(found) > 200
+    kept = ("%load_ext deepnb", " % ")
+    lines = [(where, in_python(words)) for where, words in found]
+    assert [one for one in lines if "%" in one[1] and not any(k in one[1] for k in kept)] == []
 
 
 def words(node: ast.AST) -> str:
@@ -76,14 +81,6 @@ def errors() -> list[tuple[str, str]]:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
                 found += [(f"{where}:{node.lineno}", words(arg)) for arg in node.args]
     return found
-
-
-def test_no_error_of_the_python_face_names_a_magic():
-    found = errors()
-    assert len(found) > 200
-    kept = ("%load_ext deepnb", " % ")
-    lines = [(where, in_python(words)) for where, words in found]
-    assert [one for one in lines if "%" in one[1] and not any(k in one[1] for k in kept)] == []
 
 
 @wing("compare")

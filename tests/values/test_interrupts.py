@@ -22,7 +22,7 @@ def ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_what_is_inside_is_done_whole() -> None:
+def test_what_is_inside_is_done_whole_also_inside_another() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
         ctrl_c()
@@ -31,9 +31,6 @@ def test_what_is_inside_is_done_whole() -> None:
         done.append(2)
     assert done == [1, 2]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_one_inside_another_waits_for_the_outer() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
         with uninterrupted():
@@ -42,15 +39,12 @@ def test_one_inside_another_waits_for_the_outer() -> None:
     assert done == ["after the inner"]
 
 
-def test_without_one_nothing_comes_and_errors_pass() -> None:
+def test_without_one_or_where_they_are_ignored_nothing_comes() -> None:
     with uninterrupted():
         pass
     with pytest.raises(ValueError, match="mine"), uninterrupted():
         raise ValueError("mine")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_where_interrupts_are_ignored_they_stay_so() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with uninterrupted():
         ctrl_c()

@@ -26,14 +26,11 @@ def test_growing_one_view_never_changes_another(steps):
         assert len(view) == len(model)
 
 
-def test_appending_shares_the_list():
+def test_it_is_a_sequence_that_shares_the_list():
     first = Messages(some("a", "b"))
     second = first.replace_from(2, some("c"))
     assert second._values is first._values
     assert list(first) == some("a", "b")
-
-
-def test_it_is_a_sequence():
     view = Messages(some("a", "b")).replace_from(2, some("c"))
     older = Messages(some("a", "b"))
     older.replace_from(2, some("z"))

@@ -73,7 +73,7 @@ class Folds(HTMLParser):
             self.summaries[-1][1] += data
 
 
-def test_the_card_as_text():
+def test_the_card_as_text_and_as_folds_in_folds():
     assert segments(*WHOLE).text() == (
         '→ subagent critic: "look at the text"  ok 2.00 s · 3 calls · 30 in / 6 out\n'
         '  │ → ls(path="/")  ok 0.01 s\n'
@@ -82,22 +82,13 @@ def test_the_card_as_text():
         "  │   │ found\n"
         "  │ all is well"
     )
-
-
-def test_the_card_as_html_is_folds_in_folds():
     told = Folds(segments(*WHOLE).html()).summaries
     assert [depth for depth, _ in told] == [1, 2, 2]
     assert told[0][1] == 'subagent critic: "look at the text" · ok  2.00 s · 3 calls · 30 in / 6 out'
     assert "ls(path" in told[1][1] and told[2][1].startswith('subagent other: "deeper"')
-
-
-def test_a_report_that_is_not_what_was_said_last_stands_below():
     made = segments(*INSIDE, ToolEnded("a", "task", "cut short", "error", 2.0))
     assert made.text().endswith("  │ all is well\n  cut short")
     assert "cut short" in made.html() and "error" in made.html()
-
-
-def test_while_it_runs_its_line_says_what_it_does_and_the_card_stays_small():
     task = segments(*INSIDE[:3]).segments[0]
     (line,) = Folds(task.html()).summaries
     assert line == [1, 'subagent critic: "look at the text" · running …  1 call · 10 in / 2 out · ls(path="/")']
@@ -143,7 +134,7 @@ def row(name: str = "critic", **listed) -> SubagentRow:
     )
 
 
-def test_the_list():
+def test_the_list_and_one_of_it():
     rows = [
         SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()),
         row(),
@@ -156,14 +147,8 @@ def test_the_list():
     assert "5 calls, 1,234 tokens in / 56 out in this thread" in view.text()
     assert "problem: why" in view.text() and "can&#x27;t be used" in view.html()
     assert "<td" in view.html() and "1,234" in view.html()
-
-
-def test_there_are_none_or_they_are_off():
     assert NONE in subagents_view([], 3).text() and NONE in subagents_view([], 3).html()
     assert OFF in subagents_view([row()], 0).text()
-
-
-def test_one_of_them():
     view = subagent_view(row(), "Be strict.")
     assert view.text().startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
     assert "(no system prompt)" in subagent_view(row(), " ").text()

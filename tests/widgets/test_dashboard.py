@@ -159,14 +159,11 @@ def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() ->
 # -- the dashboard
 
 
-def test_the_dashboard_as_text_has_every_panel_and_says_what_to_type(shell: Shell) -> None:
+def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shell: Shell) -> None:
     out = shell.ok("%agent dashboard")
     for words in ("nothing remembered yet", "no model calls yet: type %agent PROMPT", "nothing offloaded yet",
                   "no skills yet: type %skills new NAME", "main"):  # fmt: skip
         assert words in out, words
-
-
-def test_one_panel_is_shown_by_its_name(shell: Shell) -> None:
     shell.ok("%agent hello")
     shell.ok("%agent fork idea")
     assert "○" in shell.ok("%agent panel threads") and "context" not in shell.ok("%agent panel threads")

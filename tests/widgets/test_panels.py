@@ -41,7 +41,7 @@ def parts(panel: TurnPanel) -> tuple[str, Any, str]:
     return "".join(page.value for page in picture.children), steps.children[0], diff.value
 
 
-def test_a_panel_at_the_newest_turn_follows() -> None:
+def test_a_panel_follows_the_newest_turn_stays_where_it_was_put_and_comes_back_from_turns_that_are_gone() -> None:
     story = Story()
     panel = story.panel()
     _, turn_field, diff = parts(panel)
@@ -52,6 +52,25 @@ def test_a_panel_at_the_newest_turn_follows() -> None:
     picture, turn_field, diff = parts(panel)
     assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
     assert "now 2" in picture and "turn 2" in diff
+    story = Story()
+    panel = story.panel()
+    story.subscribe(panel.refresh)
+    for _ in range(3):
+        story.go_on()
+    parts(panel)[1].value = 1
+    assert "turn 1" in parts(panel)[2]
+    story.go_on()
+    picture, turn_field, diff = parts(panel)
+    assert (turn_field.max, turn_field.value) == (4, 1)
+    assert "turn 1" in diff and "now 4" in picture
+    story = Story()
+    panel = story.panel()
+    for _ in range(3):
+        story.go_on()
+    panel.refresh()
+    story.turns = 1
+    panel.refresh()
+    assert parts(panel)[1].value == 1 and "turn 1" in parts(panel)[2]
 
 
 def test_the_buttons_go_to_the_turns_that_changed_memory() -> None:
@@ -74,31 +93,6 @@ def test_the_buttons_go_to_the_turns_that_changed_memory() -> None:
     assert turn.value == 5
 
 
-def test_a_panel_stays_where_the_user_put_it() -> None:
-    story = Story()
-    panel = story.panel()
-    story.subscribe(panel.refresh)
-    for _ in range(3):
-        story.go_on()
-    parts(panel)[1].value = 1
-    assert "turn 1" in parts(panel)[2]
-    story.go_on()
-    picture, turn_field, diff = parts(panel)
-    assert (turn_field.max, turn_field.value) == (4, 1)
-    assert "turn 1" in diff and "now 4" in picture
-
-
-def test_a_panel_comes_back_from_turns_that_are_gone() -> None:
-    story = Story()
-    panel = story.panel()
-    for _ in range(3):
-        story.go_on()
-    panel.refresh()
-    story.turns = 1
-    panel.refresh()
-    assert parts(panel)[1].value == 1 and "turn 1" in parts(panel)[2]
-
-
 def test_tabs_show_what_is_now() -> None:
     story = Story()
     panel = Tabs([("Now", Page(story.now)), ("Same", Page(lambda: notice_view("same", "ok")))])
@@ -119,7 +113,7 @@ def test_a_panel_and_its_twin_follow_the_session() -> None:
     assert "now 1" in parts(panel)[0]
 
 
-def test_the_same_cell_shown_again_and_again_keeps_one_watcher_and_one_panel() -> None:
+def test_one_cell_keeps_one_panel_of_each_kind() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     first = story.panel()
@@ -131,9 +125,6 @@ def test_the_same_cell_shown_again_and_again_keeps_one_watcher_and_one_panel() -
     story.go_on()
     assert cell.last[-1] == "now 1" and cell.last[1] == "now 0", "the one that is gone is left alone"
     assert before is None or len(Widget._instances) <= 2 * before
-
-
-def test_two_panels_of_one_cell_both_follow() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     live.show(cell, story.panel(), story.now, "memory panel", "a")

@@ -205,7 +205,7 @@ def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
     assert cell.last[0].count("A sentence") == 60
 
 
-def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
+def test_a_model_that_keeps_silent_is_said_to_be_waited_for_and_so_is_the_next_try() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
     turn.add(ASKED)
@@ -213,26 +213,6 @@ def test_a_model_that_keeps_silent_is_said_to_be_waited_for() -> None:
     turn.add(said(1, "Here I am."))
     turn.finish()
     assert cell.last == ["Here I am."], "the answer stands in its place"
-
-
-def test_in_a_terminal_a_model_that_keeps_silent_is_said_to_be_waited_for_once() -> None:
-    out = io.StringIO()
-    turn = terminal(out, patience=0.01)
-    for number in (1, 2):
-        turn.add(ModelStarted(replace(ASKED.call, number=number)))
-        until(out, "waiting for the model")
-        time.sleep(0.05)
-        turn.add(said(number, "Here I am."))
-    turn.finish()
-    text = out.getvalue()
-    assert text.startswith("note: waiting for the model ...\nHere I am.") and text.count("waiting") == 1
-    assert text.count("Here I am.") == 2
-
-
-WAIT = Retry("rate limited", 8.0, 2, 5)
-
-
-def test_a_wait_for_the_next_try_is_said_in_the_line_of_a_turn() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
     turn.add(ASKED)
@@ -245,12 +225,26 @@ def test_a_wait_for_the_next_try_is_said_in_the_line_of_a_turn() -> None:
     assert cell.last == ["Here I am."]
 
 
-def test_a_wait_is_a_line_of_its_own_where_nothing_can_be_written_over() -> None:
+def test_in_a_terminal_each_wait_is_a_line_said_once() -> None:
+    out = io.StringIO()
+    turn = terminal(out, patience=0.01)
+    for number in (1, 2):
+        turn.add(ModelStarted(replace(ASKED.call, number=number)))
+        until(out, "waiting for the model")
+        time.sleep(0.05)
+        turn.add(said(number, "Here I am."))
+    turn.finish()
+    text = out.getvalue()
+    assert text.startswith("note: waiting for the model ...\nHere I am.") and text.count("waiting") == 1
+    assert text.count("Here I am.") == 2
     out = io.StringIO()
     turn = terminal(out)
     add(turn, [WAIT, replace(WAIT, number=3), said(1, "Here I am.")])
     turn.finish()
     assert out.getvalue().splitlines()[:2] == [f"note: rate limited: trying again in 8 s ({n} of 5)" for n in (2, 3)]
+
+
+WAIT = Retry("rate limited", 8.0, 2, 5)
 
 
 def test_an_output_that_did_not_change_is_not_shown_again() -> None:
@@ -285,15 +279,12 @@ def test_a_terminal_names_an_image_and_does_not_print_its_data(step: int) -> Non
     assert out.getvalue() == "Wow! See [picture: a cat], not ![x](https://a.example) and [!](b). Or ![a\n\n"
 
 
-def test_a_quiet_turn_shows_the_end_alone() -> None:
+def test_a_quiet_turn_shows_the_end_alone_and_the_screen_decides() -> None:
     cell = Cell()
     turn = QuietTurn(cell)
     add(turn, tool(1))
     turn.finish(END)
     assert cell.last == ["the end"]
-
-
-def test_the_screen_decides_how_a_turn_is_shown() -> None:
     assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
     assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
 
