@@ -354,5 +354,4 @@ def laws(s: Session) -> None:
 
 
 def _nested(turn: Turn) -> bool:
-    """Whether calls of nested agents end between those of the main one."""
     return any(e.path for e in turn.events)

@@ -55,7 +55,6 @@ def served(kind: str) -> tuple[Any, Any]:
 
 
 def strict(kind: str, answers: Sequence[Any]) -> tuple[Any, Any]:
-    """Such a model, which gives these answers."""
     model, server = served(kind)
     server.answers = list(answers)
     server.requests.clear()
@@ -72,8 +71,6 @@ def tool_of(name: str, schema: Mapping[str, Any]) -> Any:
 
 
 def gives(content: Any, **more: Any) -> Any:
-    """A tool `look` with this result."""
-
     @tool
     def look(own: Annotated[str, InjectedToolCallId]) -> Any:
         """Look."""

@@ -44,7 +44,6 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
-    """What is typed when a key is asked for; gives the prompts."""
     prompts: list[str] = []
 
     def ask(prompt: str) -> str:
@@ -56,7 +55,6 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
 
 
 def echo(request: dict[str, Any]) -> Fail:
-    """A server that tells everything it was sent."""
     return Fail(401, f"Incorrect API key provided; you sent {json.dumps(request['messages'][-1])}")
 
 

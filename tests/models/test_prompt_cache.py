@@ -47,7 +47,6 @@ def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_
 
 
 def wire(request: dict[str, Any]) -> list[str]:
-    """A request piece by piece, in the order in which a provider reads it."""
     if "system" in request:
         return [text for text, _ in blocks(request)]
     return [json.dumps(one) for one in (request.get("tools"), *request["messages"])]

@@ -67,7 +67,6 @@ def test_a_variable_that_holds_a_model(server):
 
 
 def one_line(s: Session, what: str) -> str:
-    """Run into an error; it is one line, and the session goes on with another model."""
     with pytest.raises(DeepnbError, match=what) as caught:
         s.run("hi")
     line = str(caught.value)

@@ -39,7 +39,6 @@ def server(provider: str) -> Iterator[Any]:
 def session(
     provider: str, server: Any, answers: list[Any], options: dict[str, Any] | None = None, **own: Any
 ) -> Session:
-    """A session whose model has no setting for retries but those given."""
     from langchain_anthropic import ChatAnthropic
     from langchain_openai import ChatOpenAI
 
@@ -155,8 +154,6 @@ class Overloaded(Exception):
 
 
 class BreaksOff(BaseChatModel):
-    """A provider's own class that tells of a failure by status in the middle of an answer."""
-
     asked: list[int] = Field(default_factory=list)
     pieces: int = 1
 

@@ -62,7 +62,6 @@ def templates(draw: st.DrawFn) -> list[str]:
 
 
 def filled(template: list[str], id_: str, at: datetime) -> list[dict[str, Any]]:
-    """The messages of a request, made at some time."""
     fields = {
         "{id}": f"/conversation_history/{id_}.md",
         "{stamp}": at.isoformat(timespec="seconds"),

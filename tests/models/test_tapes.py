@@ -37,8 +37,6 @@ def file(tmp_path: Path) -> Path:
 
 
 def ask(*prompts: str) -> Any:
-    """A script that runs some prompts."""
-
     def script(session: Session) -> None:
         for prompt in prompts:
             session.run(prompt)
@@ -83,7 +81,6 @@ def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):
 
 
 def recorded_again(made: Any, script: Any, file: Path) -> Any:
-    """The tape of a session that plays a tape."""
     s, copy = made(), file.with_name("copy.jsonl")
     s.replay(file)
     s.record(copy)

@@ -37,7 +37,6 @@ def tables() -> dict[str, Any]:
 
 
 def played(question: str, approve: bool = True, **variables: Any) -> tuple[Session, Any]:
-    """A turn, each call approved as it comes, or rejected."""
     session = Session(namespace=variables or tables())
     session.run(question)
     while session.asked:
@@ -48,7 +47,6 @@ def played(question: str, approve: bool = True, **variables: Any) -> tuple[Sessi
 
 
 def code_of(turn: Any, *tools: str) -> list[str]:
-    """The code of the calls of a turn, the last call of each."""
     return [str(e.args["code"]) for e in turn.events if isinstance(e, ToolStarted) and e.name in tools]
 
 
@@ -179,7 +177,6 @@ def answer(prompt: str) -> str:
 
 
 def prompts(case: ErrorCase) -> tuple[str, str]:
-    """What `%agent explain` and `%agent fix` send."""
     error, cells = failure(case)
     text = error_text(error, lambda file: cell_label(file) or None)
     return explain_prompt(text), fix_prompt(text, [CellCode(name, code) for name, code in cells.items()])

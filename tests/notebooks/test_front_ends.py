@@ -82,7 +82,6 @@ BLOCKS = set(re.findall(r"\w+", "div p tr td th li ul ol pre table details summa
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The notebook as it is saved after it was run, the state of its widgets in it."""
     place = tmp_path_factory.mktemp("front_ends")
     notebook = nbformat.read(written(place / "all.ipynb", CELLS), as_version=4)
     resources = {"metadata": {"path": str(place)}}
@@ -93,7 +92,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def outputs(notebook: Any) -> list[tuple[str, dict[str, Any]]]:
-    """(source of its cell, data) of every output that is data."""
     return [
         (cell.source, dict(output.data))
         for cell in notebook.cells
@@ -124,7 +122,6 @@ COLUMNS = {"more", "layer", "in", "this", "needs", "call"}
 
 
 def missing(text: str, shown: str) -> list[str]:
-    """The words of a text that can't be read in what is shown; of one that was cut nothing is asked."""
     there = words(shown) | COLUMNS
     return sorted(word for word in words(TEXT_ONLY.sub("", text)) if word not in there)
 
@@ -160,7 +157,6 @@ def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any)
 
 
 def harm(html: str) -> list[str]:
-    """What would run, load or style the page."""
     return re.findall(
         r"<(?:script|style|iframe|object|embed|link|svg|img)\b|requirejs|(?:src|url)\s*[=(]\s*['\"\\]*http", html
     )

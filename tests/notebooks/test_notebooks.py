@@ -21,7 +21,6 @@ def sources(notebook: Any) -> list[str]:
 
 
 def prompts(notebook: Any) -> list[str]:
-    """Every prompt to the agent, in order."""
     found = []
     for source in sources(notebook):
         if source.startswith("%%agent"):

@@ -18,7 +18,6 @@ WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 
 
 def both(*calls: AIMessage) -> AIMessage:
-    """One answer with the calls of these."""
     return AIMessage("", tool_calls=[one for message in calls for one in message.tool_calls])
 
 
@@ -54,7 +53,6 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     ],
 )  # fmt: skip
 def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left, told):
-    """Also where the rule of the tool was changed after the word; a refusal by either holds."""
     s = on_disk(tmp_path, WRITE, "I see")
     s.run("go")
     given = word(s.asked[0])
@@ -187,7 +185,6 @@ FOLDER = call("delete", file_path="/work/sub")
     ],
 )
 def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, made, there, written, name):
-    """What somebody wrote after the card was shown stays, and the call asks again, with the difference as it is now."""
     tmp_path = tmp_path_factory.mktemp("work")
     file = tmp_path / name
 
@@ -382,7 +379,6 @@ def sends(what: str, ran: list[str]) -> Callable[[str], str]:
 
 
 def test_what_is_allowed_in_a_thread_ends_with_the_function():
-    """Another function of the same name asks, in each way that one gets there; the same one made again does not."""
     ran: list[str] = []
 
     def go(s: Session) -> bool:

@@ -32,7 +32,6 @@ def session(name: str, folder: Path, **options: Any) -> deepnb.Session:
 
 
 def finished(s: deepnb.Session, prompt: str = "What is the answer?", **how: Any) -> Turn:
-    """A turn to its end, the question of the graph that asks one answered."""
     return answered(s, s.run(prompt, **how))
 
 

@@ -34,7 +34,6 @@ def compacted(model: Phased, **options: Any) -> Session:
 
 
 def sent(model: Phased) -> list[str]:
-    """The texts of the last request, less its system prompt and its summary."""
     return [m.text for m in model.requests[-1][2:]]
 
 
@@ -173,7 +172,6 @@ def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
-    """Where the text of what goes is sent alone; else it stands where it stood in the agent's request."""
     model = Refusing(summary="in short", failure=ContextOverflowError("too long"))
     s = compacted(model)
     s.bring_back(1)

@@ -18,7 +18,6 @@ from tests.support.tables import every_row
 
 
 def prompts(n: int) -> list[str]:
-    """Prompts of some forty tokens, each told apart."""
     words = "please note for later that in the long run of this project the matter of"
     return [f"Number {i}: {words} item {i} is open and that we look at it again soon." for i in range(n)]
 
@@ -249,7 +248,6 @@ def test_what_was_learned_belongs_to_the_model():
 
 @every_row("times", [1.0, 2.0, 3.0])
 def test_no_request_after_the_first_is_longer_than_the_window(times):
-    """The trigger goes by what was reported, not by what was counted at first."""
     model = Reporting(answers=["an answer " * 40], times=times)
     s = session(model, max_input_tokens=24_000, enable_memory=False)
     for i in range(14):

@@ -16,8 +16,6 @@ from tests.support.wings import wing
 
 
 def waiting() -> Session:
-    """A session whose turn needs approval."""
-
     def launch() -> str:
         """Launch it."""
         return "launched"

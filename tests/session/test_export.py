@@ -46,7 +46,6 @@ def talked() -> Session:
 
 
 def shown(file: Path) -> str:
-    """The text of a page, as a reader sees it."""
     return text_of(re.sub(r"(?s)<style.*?</style>", "", file.read_text(encoding="utf-8").partition("<body>")[2]))
 
 

@@ -188,7 +188,6 @@ deepnb.Session(max_steps="3")
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `mypy --strict` says of both scripts in a folder that knows nothing of this project."""
     folder = tmp_path_factory.mktemp("typed")
     (folder / "script.py").write_text(SCRIPT)
     (folder / "slips.py").write_text(SLIPS)

@@ -120,8 +120,6 @@ PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQAB
 
 
 class Plotting(PlainKernel):
-    """A namespace whose code can show a plot."""
-
     @contextmanager
     def displaying(self, take: Take) -> Iterator[None]:
         self.namespace["plot"] = lambda: take(Display({"image/png": PLOT, "text/plain": "<Figure>"}))

@@ -105,7 +105,6 @@ def sent(**options: Any) -> tuple[Sent, ...]:
 
 @cache
 def everything() -> tuple[Sent, ...]:
-    """The pieces of a request with all parts on."""
     return sent()
 
 

@@ -42,7 +42,6 @@ def calc() -> Iterator[Session]:
 
 @pytest.fixture
 def web() -> Iterator[WebServer]:
-    """The real server over HTTP."""
     one = WebServer()
     one.start()
     yield one
@@ -51,7 +50,6 @@ def web() -> Iterator[WebServer]:
 
 @pytest.fixture
 def live() -> Callable[[], set[servers.Server]]:
-    """The servers that were started in a test and have not ended."""
     before = set(servers.LIVE)
     return lambda: servers.LIVE - before
 
@@ -180,7 +178,6 @@ def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session
 
 @pytest.mark.slow
 def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch):
-    """The life of a server that goes on while sessions come and go: listed, called, changed, added again, dead."""
     monkeypatch.setattr(servers, "PING", 0.05)
     added = session.tools.add(web.spec, name="web")
     assert {"web__add", "web__write_file"} <= {*added.names} and not added.changed
@@ -211,7 +208,6 @@ def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_a_thread_allowed_does_not_cover_a_changed_tool(session: Session):
-    """The same, with a rule of a thread; a server of the same name in another place is not the same, either."""
     session.tools.add(script(), name="calc")
     session.configure(model=Scripted(answers=[call("calc__look"), "done"]))
     session.run("go")

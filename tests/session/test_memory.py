@@ -24,7 +24,6 @@ from tests.support.tables import every_row
 
 
 def injected(request: list[BaseMessage]) -> str:
-    """What stands between the tags of memory in a request."""
     text = message_text(request[0])
     return text[text.index(MEMORY_OPEN) + len(MEMORY_OPEN) : text.rindex(MEMORY_CLOSE)].strip()
 
@@ -116,7 +115,6 @@ def test_diff_between_turns():
 
 
 def updates(session: Session) -> list[list[str]]:
-    """The memory updates of each request, in order."""
     told = ("lc_source", "memory_update")
     return [
         [m.text for m in request if told in m.additional_kwargs.items()] for request in session.options.model.requests

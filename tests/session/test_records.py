@@ -31,7 +31,6 @@ def rows(n: int) -> str:
 
 
 def both(*calls: AIMessage) -> AIMessage:
-    """One answer with the calls of these."""
     return AIMessage("", tool_calls=[one for message in calls for one in message.tool_calls])
 
 
@@ -193,7 +192,6 @@ TWICE = [{"n": 1}, "result 1", {"n": 2}, "result 2"]
 
 
 def results(s: Session) -> list[Any]:
-    """The arguments and results of the calls of the first turn."""
     tools = [e for e in s.turns[0].events if type(e).__name__ in ("ToolStarted", "ToolEnded")]
     return [getattr(e, "result", None) or e.args for e in tools]
 

@@ -104,8 +104,6 @@ def test_a_scaffold_is_good_whatever_is_said_of_it(description):
 
 
 class Schemas(Scripted):
-    """Keeps the description of the tool `task` as it was bound."""
-
     told: list = []  # noqa: RUF012
 
     def _stream(self, messages, stop=None, run_manager=None, **kwargs):
@@ -196,7 +194,6 @@ def test_skills_by_name_and_by_directory(line: str, there: list[str]):
 
 
 def notes(*lines: str) -> tuple[str, ...]:
-    """What is said of a subagent in a session with one good skill, one switched off and one broken."""
     s = session()
     for name in ("plot", "report"):
         s.skills.new(name, f"The {name}.")
@@ -245,7 +242,6 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
 
 
 def agents(folder: Path, last: str = GOOD) -> Path:
-    """Two good ones, and a last one; other things beside them."""
     for name, text in (("a", GOOD), ("b", GOOD), ("c", last)):
         (folder / f"{name}.md").write_text(text)
     (folder / "notes.txt").write_text("x")

@@ -211,7 +211,6 @@ ANY = "general-purpose"
 
 
 def chain(levels: int, agent: str = ANY) -> Plan:
-    """A plan in which each of `levels` agents hands its task on."""
     plan = Plan(f"a{levels}")
     for level in reversed(range(levels)):
         plan = Plan(f"a{level}", ((agent, plan),))

@@ -83,7 +83,6 @@ SECRET = "the merger is in May"
 
 
 def sent(s: Session, call: int = -1) -> str:
-    """All of one request: system prompt, messages."""
     return "\n".join(str(m.content) for m in s.options.model.requests[call])
 
 

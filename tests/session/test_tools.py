@@ -40,7 +40,6 @@ async def halve(x: int) -> float:
 
 
 def gave(session: Session, *answers: Any) -> list[str]:
-    """What the calls of a turn gave."""
     session.configure(model=Scripted(answers=[*answers, "done"]))
     return [event.result for event in session.run("go").events if isinstance(event, deepnb.ToolEnded)]
 
@@ -145,7 +144,6 @@ def test_options_of_servers_are_checked(session: Session, options: dict[str, Any
 
 
 def played(function: Any, name: str, /, **arguments: Any) -> tuple[str, Any]:
-    """Return what a model is told of a call, and the turn."""
     model = Scripted(answers=[call(name, **arguments), "done"])
     with Session(model=model, tools=[function], approve={name: "allow"}) as session:
         turn = session.run("go")
@@ -205,8 +203,6 @@ def test_a_result_of_any_type_reaches_the_model_and_the_turn_goes_on():
 
 
 class Rows(BaseTool):
-    """A tool as a class."""
-
     name: str = "rows"
     description: str = "Run SQL."
     connection: Any = None

@@ -48,7 +48,6 @@ def told(s: Session, thread: str | None = None) -> list[tuple[Any, ...]]:
 
 
 def check(s: Session) -> None:
-    """The transcript tells the thread as it stands, each message once, and the DataFrame says the same."""
     messages = [(m.id, m.role, m.text, m.tool_call_id) for m in s.snapshot.messages]
     assert told(s) == messages
     table = s.transcript()
@@ -111,7 +110,6 @@ def test_a_fork_knows_when_its_messages_were_said() -> None:
 
 
 def stop_at(s: Session, prompt: str, kind: type) -> None:
-    """Close the turn at the first event of a kind, as an interrupt does."""
     events = s.stream(prompt)
     for event in events:
         if isinstance(event, kind):

@@ -139,7 +139,6 @@ def test_the_common_beginning_is_one_of_bytes(a, b):
 
 @given(PIECES, PIECES)
 def test_changes_account_for_every_piece(a, b):
-    """What was there, less what went or changed, with what came or changed, is what is there now."""
     found = changes(a, b)
     left = [p.text for p in a]
     for c in found:

@@ -29,7 +29,6 @@ def prohibitions(text: str) -> list[str]:
 
 
 def found(text: str, role: str = "user") -> dict[str, str]:
-    """text -> kind of what is found in one message."""
     return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
 
 

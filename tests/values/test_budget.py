@@ -101,7 +101,6 @@ PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again 
 
 
 def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
-    """Whether the last of four turns was compacted before its call, and none before it."""
     s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep, tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
@@ -112,7 +111,6 @@ def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
 
 @pytest.fixture(scope="module")
 def total() -> int:
-    """What the last request of the four costs where nothing is compacted."""
     s = Session(model=TeachingModel(window=100_000), tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
@@ -137,7 +135,6 @@ def test_a_trigger_in_a_fraction_of_the_window(total, fraction):
 
 
 def cutoff(keep, window: int = 100_000) -> int:
-    """How many messages of four turns went."""
     model = Scripted(answers=["ok", "ok", "ok", "ok", "a summary"], profile={"max_input_tokens": window})
     s = Session(model=model, trigger=("messages", 9), keep=keep)
     for prompt in [*PROMPTS, "last"]:

@@ -61,7 +61,6 @@ def test_no_error_of_the_python_face_names_a_magic():
 
 
 def words(node: ast.AST) -> str:
-    """The constant words of an expression, with `x` where something is filled in."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -70,7 +69,6 @@ def words(node: ast.AST) -> str:
 
 
 def errors() -> list[tuple[str, str]]:
-    """(where, what to type) of all that may be raised outside the shell's own rooms."""
     root = Path(deepnb.__file__).parent
     found = []
     for file in sorted(root.rglob("*.py")):

@@ -12,7 +12,6 @@ from deepnb.values.files import uninterrupted
 
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[None]:
-    """Python's own, as in a kernel that runs a cell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -81,7 +81,6 @@ def test_the_pieces_of_each_side_joined_are_that_side(before, after):
 
 @given(TEXTS, TEXTS)
 def test_the_rows_with_all_their_context_are_both_files(before, after):
-    """Equal and deleted lines give the before, equal and inserted ones the after."""
     diff = FileDiff("/a", before, after)
     all_rows = rows(diff, context=10_000)
     if not diff.hunks:

@@ -21,8 +21,6 @@ MARKS = {"ins", "del", "mark"}
 
 
 class Unstyled(HTMLParser):
-    """What is read of markup without styles: a line for each block, a gap between cells."""
-
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=True)
         self.text = ""

@@ -21,8 +21,6 @@ from tests.support.screen import Cell, until
 
 
 class Story:
-    """A stand-in for a session with a history."""
-
     def __init__(self, *sections: HistorySection) -> None:
         self.sections = list(sections)
         self.brought: BroughtBack | None = None

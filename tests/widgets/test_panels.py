@@ -13,8 +13,6 @@ from tests.support.screen import Cell
 
 
 class Story:
-    """A stand-in for a session: a number of turns, and watchers."""
-
     def __init__(self) -> None:
         self.turns = 0
         self.changed: list[int] = []
@@ -174,8 +172,6 @@ def test_stack_and_fold_have_all_the_text() -> None:
 
 
 class InParts:
-    """A picture of a stamp and two files."""
-
     def __init__(self, *parts: str) -> None:
         self.parts = parts
 

@@ -25,7 +25,6 @@ def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None
 
 
 def held(kind: str, room: int) -> list[Wire]:
-    """The answer in two lengths, held to what it may cost."""
     wires = {length: simulated(texts()[kind](length), room=room) for length in (20_000, 40_000)}
     for length, wire in wires.items():
         print(row(f"{kind}, {length:,}", wire))

@@ -59,12 +59,10 @@ def said(i: int, text: str) -> TextDelta:
 
 
 def answers(count: int) -> list[Event]:
-    """That many answers, a call after each."""
     return [event for i in range(count) for event in (said(i, f"Answer {i}."), *tool(i))]
 
 
 def told(count: int) -> list[str]:
-    """What is said in them."""
     return [words for i in range(count) for words in (f"Answer {i}.", f"seen {i}")]
 
 
