@@ -328,8 +328,6 @@ def test_what_google_and_ollama_said_the_other_takes(name, first, second):
     others(name, first, second)
 
 
-# -- what is asked of the fitter itself
-
 KEY: Any = {"api_key": "x"}
 CLAUDE: Any = ChatAnthropic(model_name="claude-sonnet-4-5", **KEY)
 GATEWAY: Any = CLAUDE.model_copy(update={"model": "gateway/claude"})

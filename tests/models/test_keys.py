@@ -58,9 +58,6 @@ def echo(request: dict[str, Any]) -> Fail:
     return Fail(401, f"Incorrect API key provided; you sent {json.dumps(request['messages'][-1])}")
 
 
-# -- asked for, and used
-
-
 def test_a_key_that_was_typed_is_used_from_the_next_turn_on(monkeypatch, server):
     assert redact(KEY) == KEY
     prompts = typed(monkeypatch, f" {KEY}\n")
@@ -120,9 +117,6 @@ def test_where_the_key_would_be_seen_it_is_not_asked_for():
     ran = subprocess.run([sys.executable, "-c", code], **given)
     assert "this front end can't ask for a key: set OPENAI_API_KEY in the" in ran.stderr.strip().splitlines()[-1]
     assert KEY not in ran.stdout + ran.stderr
-
-
-# -- and found nowhere
 
 
 def test_a_key_shows_itself_to_nobody_and_does_not_enter_memory(monkeypatch):

@@ -101,9 +101,6 @@ def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
     assert one.do.startswith("%agent key openai")
 
 
-# -- Ollama
-
-
 def test_the_models_of_an_ollama_on_loopback(serving):
     assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
     found = rows(Session())
@@ -177,9 +174,6 @@ def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
         assert ollama_models() is None
 
 
-# -- shown
-
-
 def test_the_view_says_each_fact_in_words():
     shown = [
         ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"),
@@ -199,9 +193,6 @@ def test_a_missing_package_is_said_with_the_line_that_installs_it(monkeypatch):
     without(monkeypatch, "langchain_groq")
     with pytest.raises(DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, "):
         Session("groq:x").run("hi")
-
-
-# -- a model of Ollama: the window it is told, and a prompt that it cut
 
 
 CUT = "the prompt was cut"

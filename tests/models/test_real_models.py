@@ -115,9 +115,6 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
     assert s.run("again").text == "Sorry."
 
 
-# -- names
-
-
 def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch):
     with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use\('offline'\)"):
         resolve("ofline")
@@ -134,9 +131,6 @@ def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch
     with pytest.raises(DeepnbError, match="a int is not a chat model"):
         resolve(3)
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
-
-
-# -- usage
 
 
 def test_usage_is_asked_for_and_what_was_cached_is_shown_where_it_is_said() -> None:
@@ -161,9 +155,6 @@ def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
         assert [s.run(f"{prompt} {AT_LENGTH}").text for prompt in "abc"] == ["ok"] * 3
         s.compact()
         assert ["stream_options" in one for one in server.requests].count(True) == 1
-
-
-# -- settings
 
 
 def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
@@ -207,9 +198,6 @@ def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
             s.use(model, temperature=0.5)
 
 
-# -- what servers refuse
-
-
 @every_row(
     ("fail", "do"),
     [
@@ -230,9 +218,6 @@ def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail:
             s.run("hi")
         assert len(server.requests) == 1
         assert not any(isinstance(e, Retry) for e in s.turns[-1].events)
-
-
-# -- addresses
 
 
 @wing("server")

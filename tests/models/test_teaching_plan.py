@@ -311,9 +311,6 @@ def test_what_was_not_written_is_told_as_that() -> None:
     assert "needs your approval" in text and "%memory pending" in text and PATH in text
 
 
-# -- a task is handed on by name, through the tool schema it is sent
-
-
 def handed(request: str, *turn: Step, agents=AGENTS) -> str | Use:
     return plan(asked(request, *turn, agents=agents), INTENTS)
 
@@ -339,15 +336,9 @@ def test_words_that_name_no_subagent_are_not_for_one(request_):
     assert "no subagent" not in getattr(done, "text", "")
 
 
-# -- notes for the day, and searching
-
-
 @every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
 def test_no_credential_is_noted(request_: str):
     assert isinstance(move(request_, tools=NOTES), str)
-
-
-# -- where it has no rule
 
 
 @every_row(("request_", "tries"), [("sing for me", TRIES), ("唱首歌", TRIES_ZH)])

@@ -65,9 +65,6 @@ def test_an_update_in_the_thread_changes_what_is_known() -> None:
     assert after == (MemoryFile("/a.md", ("- one",)), MemoryFile("/b.md", ("- three",)))
 
 
-# -- summaries by rule, asked for with the engine's own prompts
-
-
 def summed(request: str) -> str:
     done = plan(conversation([HumanMessage(request)]), INTENTS)
     assert isinstance(done, str), done
@@ -123,9 +120,6 @@ def test_a_request_that_was_summarized_away_goes_on() -> None:
         additional_kwargs={"lc_source": "summarization"},
     )
     assert plan(conversation([note], ["ls"]), INTENTS) == Use("ls", {"path": "/"})
-
-
-# -- what was brought back, and anchors beside a summary
 
 
 EARLIER = "From earlier in this conversation, word for word:\n\n<earlier>\n{}\n</earlier>"

@@ -105,9 +105,6 @@ def test_a_larger_request_that_was_accepted_raises_a_guess() -> None:
         assert (s.rule.window, s.rule.guessed) == (32_768, True)
 
 
-# -- learned of a refusal
-
-
 @pytest.mark.slow
 @every_row("kind", [KINDS[0], KINDS[2], KINDS[3]])
 @every_row(("window", "trigger"), [(4_096, None), (8_192, ("tokens", 100_000)), (16_384, ("messages", 1_000))])

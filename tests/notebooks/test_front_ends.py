@@ -126,9 +126,6 @@ def missing(text: str, shown: str) -> list[str]:
     return sorted(word for word in words(TEXT_ONLY.sub("", text)) if word not in there)
 
 
-# -- the rules of VS Code and Colab
-
-
 def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     seen = {frozenset(data) for _, data in outputs(ran)}
     empty = frozenset[str]()  # the place of what has come to an end, or is to come
@@ -162,9 +159,6 @@ def harm(html: str) -> list[str]:
     )
 
 
-# -- GitHub
-
-
 def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> None:
     for source, html, text in html_of(ran):
         shown = nh3.clean(html, tags=GITHUB, attributes=ATTRIBUTES, link_rel=None)
@@ -172,9 +166,6 @@ def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> No
         assert re.findall(r"<(\w+)", shown) == re.findall(r"<(\w+)", html), f"{source}: an element is lost"
         if source != "%agent xray":  # its text shows the ends of what the HTML folds
             assert missing(text, read(shown)) == [], source
-
-
-# -- nbconvert
 
 
 def exported(notebook: Any) -> str:

@@ -54,9 +54,6 @@ def live() -> Callable[[], set[servers.Server]]:
     return lambda: servers.LIVE - before
 
 
-# -- over stdio
-
-
 def test_a_call_needs_approval_and_gives_its_result(calc: Session):
     calc.configure(model=Scripted(answers=[call("calc__add", a=1, b=2), "It is 3."]))
     calc.run("go")
@@ -173,9 +170,6 @@ def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session
     assert "has ended" in given(session, "calc__add", a=1, b=2)[1]
 
 
-# -- over HTTP
-
-
 @pytest.mark.slow
 def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(servers, "PING", 0.05)
@@ -273,9 +267,6 @@ def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, pa
     assert session.tools.servers == () and not live()
 
 
-# -- servers that misbehave
-
-
 @every_row(
     ("spec", "says"),
     [
@@ -367,9 +358,6 @@ def test_a_function_of_the_same_name_is_neither_replaced_nor_its_approval_taken_
     session.tools.remove("calc__look", "calc")
     assert session.tools.add(script(), name="calc").names == ("calc__look",)
     assert session.approvals.words("calc__look") == "ask"
-
-
-# -- its end
 
 
 def pid(session: Session) -> int:

@@ -111,9 +111,6 @@ def test_diff_between_turns():
         s.memory.diff(1, 9)
 
 
-# -- delta: the block stays, changes are told once
-
-
 def updates(session: Session) -> list[list[str]]:
     told = ("lc_source", "memory_update")
     return [
@@ -149,9 +146,6 @@ def test_delta_with_more_changes_than_the_budget_makes_the_block_anew():
         shown = memories(s)[-1] + "".join(updates(s)[-1])
         assert f"fact {n} number 3" in shown
         assert tokenizer.count(memories(s)[-1]) + sum(map(tokenizer.count, updates(s)[-1])) <= 120, request
-
-
-# -- a file that is longer than its room
 
 
 def written(parts: int) -> str:

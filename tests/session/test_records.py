@@ -160,9 +160,6 @@ def test_a_result_too_long_to_be_kept_has_its_ends_and_says_so():
     assert any("is longer than" in getattr(event, "text", "") for event in turn.events)
 
 
-# -- ids that come again within a turn
-
-
 def numbered(n: int) -> str:
     """Number."""
     if n == 9:
@@ -220,9 +217,6 @@ def test_calls_of_one_answer_with_one_id_keep_their_own_credentials():
     assert sorted(seen) == [f"one {token}", f"two {token}"]
 
 
-# -- a card that waits, and going back
-
-
 @pytest.mark.parametrize("kept", [False, True])
 @every_row(("prompts", "back"), [(1, 0), (2, 0), (2, 1)])
 def test_undo_of_a_rewind_brings_the_card_back(tmp_path, kept, prompts, back):
@@ -239,9 +233,6 @@ def test_undo_of_a_rewind_brings_the_card_back(tmp_path, kept, prompts, back):
     list(s.resume(s.asked[0].approve()))
     assert s.text == "done" and len(s.turns) == prompts
     s.close()
-
-
-# -- modes of files; what was there keeps its own
 
 
 @pytest.fixture(autouse=True)

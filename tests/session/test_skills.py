@@ -115,9 +115,6 @@ def zipped(path: Path, files: Mapping[Any, str | bytes]) -> Path:
     return path
 
 
-# -- what is seen at the next turn
-
-
 def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
     s = session()
     words = "Explores a table, says what stands out, and writes a plot of it"
@@ -130,9 +127,6 @@ def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
         own = sum(count(f"{name} {words} for {name}.") for name in names)
         assert 0 < (count(block) - own) / 100 <= 40
     assert len([line for line in block.splitlines() if line.startswith("- **")]) == 100
-
-
-# -- switched off
 
 
 def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
@@ -162,9 +156,6 @@ def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
     s.skills.write("bad", "no")
     with pytest.raises(DeepnbError, match="bad can't be used"):
         s.skills.disable("bad")
-
-
-# -- added
 
 
 @every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
@@ -261,9 +252,6 @@ def test_hostile_zips(tmp_path):
     assert dict(s.files) == {}
 
 
-# -- a source on a disk that is not what it seems
-
-
 def test_a_skill_md_that_is_a_link_out_of_its_directory_is_not_followed(tmp_path):
     on_disk(tmp_path / "secret", "stolen")
     (tmp_path / "root" / "linked").mkdir(parents=True)
@@ -282,9 +270,6 @@ def test_labels_tell_sources_apart():
         name = folder[1]
         s.files[f"{folder}/{name}/SKILL.md"] = text(name)
     assert [k.source for k in s.skills.list_skills()] == ["a/skills", "b/skills", "c"]
-
-
-# -- pinned
 
 
 def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
@@ -329,9 +314,6 @@ def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     assert s.run("a").text == "ok"
 
 
-# -- what was read
-
-
 def test_which_skills_were_read_when_and_whether_whole():
     long, short = PATH.format("long"), PATH.format("short")
     s = session(
@@ -359,9 +341,6 @@ def test_which_skills_were_read_when_and_whether_whole():
     assert s.skills.reads() == {}
 
 
-# -- checked
-
-
 def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     s = session()
     s.skills.write("one", text("one"))
@@ -377,9 +356,6 @@ def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     assert len(s.skills.validate(str(root / "good" / "SKILL.md"))) == 0
     found = s.skills.validate(zipped(tmp_path / "x.zip", {"SKILL.md": text("B")}))
     assert found["what"].tolist() == ["the name is not all lowercase"]
-
-
-# -- bundled
 
 
 def test_the_bundled_skills_are_good_and_say_when_to_use_them():

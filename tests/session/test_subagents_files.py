@@ -100,9 +100,6 @@ def test_a_scaffold_is_good_whatever_is_said_of_it(description):
     assert listed.problem is None and listed.notes == ()
 
 
-# -- in a session
-
-
 class Schemas(Scripted):
     told: list = []  # noqa: RUF012
 
@@ -236,9 +233,6 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     assert s.run("p").text == "ok"
     (broken,) = [one for one in s.subagents.list_subagents() if one.problem]
     assert broken.problem.startswith("/agents/critic.md:3: its model: ")
-
-
-# -- copied in
 
 
 def agents(folder: Path, last: str = GOOD) -> Path:

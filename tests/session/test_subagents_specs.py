@@ -120,9 +120,6 @@ def test_a_name_that_is_not_there_is_told_to_the_model():
     assert turn.text == "end" and "the only allowed types are `general-purpose`" in told
 
 
-# -- its own model
-
-
 def test_its_own_window_sets_the_rule_or_there_is_none():
     s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=4_000)}])
     s.run("p")
@@ -171,9 +168,6 @@ def test_what_it_costs_is_priced_by_its_own_model():
     )
     s.run("p")
     assert list(s.ledger()["cost"].fillna(-1)) == [-1, 10, -1]
-
-
-# -- the ledger
 
 
 def test_what_each_spent_in_a_thread():

@@ -86,9 +86,6 @@ def sent(s: Session, call: int = -1) -> str:
     return "\n".join(str(m.content) for m in s.options.model.requests[call])
 
 
-# -- empty
-
-
 def place(s: Session, kind: str, tmp_path: Path) -> Session:
     """The session with its memory in the kernel, or on a disk in one of three ways."""
     if kind == "keep":
@@ -171,8 +168,6 @@ def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     s.switch("main")
     assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
 
-
-# -- shared, and nested agents
 
 WAYS = [
     call("read_file", file_path="/MEMORY.md"),

@@ -185,9 +185,6 @@ def test_a_compaction_is_told_and_drops_nothing(by_hand: bool) -> None:
     check(s)
 
 
-# -- on a disk
-
-
 def test_keep_moves_it_and_goes_on_there(tmp_path: Path) -> None:
     s = session("one", "two", "three")
     s.run("1")
@@ -317,9 +314,6 @@ def test_words_that_are_forgotten_go_from_the_transcript_too(tmp_path: Path, kep
     assert len(told(s)) == len(s.snapshot.messages)
 
 
-# -- as the user sees it
-
-
 def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     assert "kept in this kernel only" in shell.ok("%agent transcript")
     shell.ok("%agent hello there")
@@ -332,9 +326,6 @@ def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     ran = shell.run("%agent transcript main")
     assert str(tmp_path / ".deepnb/transcripts/main.jsonl") in ran.out and ran.value.equals(table)
     assert "no thread 'nowhere'" in shell.fails("%agent transcript nowhere")
-
-
-# -- tables for reading: time, turn, who and text first, ids last, an ellipsis where words are cut
 
 
 DIFF = "--- a\n+++ b\n@@ -0,0 +1,2 @@\n+- a rule of {} words\n+- another\n"

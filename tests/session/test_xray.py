@@ -121,8 +121,6 @@ def test_the_magic_takes_a_turn_and_a_call(shell):
     assert "request of turn 1, call 1" in shell.ok("%agent xray 1.1")
 
 
-# -- the laws
-
 PIECES = st.lists(
     st.builds(sent, st.text(max_size=6), st.sampled_from(["user", "assistant", "memory", "system"])), max_size=8
 )

@@ -227,8 +227,6 @@ def test_a_decimal_is_one_fact(text: str, found: list[str]) -> None:
     assert [anchor.text for anchor in facts(text)] == found
 
 
-# -- a summary that says nothing
-
 LOSSY = [
     (["Call me Sam.", "We decided to store dates in UTC."], "The user introduced themselves."),
     (["Remember that the deadline is 4 May.", "I prefer short answers."], "A deadline was mentioned."),

@@ -161,9 +161,6 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
     assert found[1] == found[2] == 6 and found[0] > 6
 
 
-# -- prices
-
-
 def test_a_cost_is_said_where_the_price_is_known_and_only_there():
     s = Session()
     assert s.run("Hello").usage.cost is None

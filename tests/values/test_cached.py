@@ -75,9 +75,6 @@ def test_a_provider_that_reports_no_cache_is_not_judged():
     assert last_cached(turns) is None
 
 
-# -- how much could be
-
-
 def parts(tools: str = "t", system: str = "s", memory: str = "m", *talk: str) -> Request:
     """A request whose pieces are named by their parts; of the talk `a...` is said by the assistant."""
     head = (

@@ -166,9 +166,6 @@ def test_figures_signs_and_shortened_texts():
     assert middle_cut("a" * 70, 10, 10) == "a" * 70
 
 
-# -- the line of a turn that is still running, and what a setting says when it is changed
-
-
 @every_row(
     ("seconds", "words"),
     [(0.9, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (312.4, "5 min 12 s"), (3_725, "1 h 02 min")],

@@ -106,9 +106,6 @@ def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_wh
     assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()
 
 
-# -- the journal as a list
-
-
 def change(n: int, line: str = "+- a fact") -> Entry:
     return Entry(str(n), "2026-01-02T03:04:05+00:00", "/AGENTS.md", "user", f"@@ -0,0 +1 @@\n{line}\n", turn=n)
 

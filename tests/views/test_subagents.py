@@ -97,9 +97,6 @@ def test_the_card_as_text_and_as_folds_in_folds():
     assert line[1].endswith(" · all is well")
 
 
-# -- footer and gauge
-
-
 def played() -> Session:
     task = call("task", id="t1", description="look", subagent_type="critic")
     s = Session(model=Paid(answers=[task, "done", "end"]), subagents=[CRITIC])
@@ -122,9 +119,6 @@ def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     line = "plus 12 tokens in 1 subagent call: see %agent subagents"
     assert line in view.text() and line in view.html()
     assert "plus " not in budget_view(s.budget()).text()
-
-
-# -- the list
 
 
 def row(name: str = "critic", **listed) -> SubagentRow:

@@ -13,8 +13,6 @@ from deepnb.widgets.actions import Row
 from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
 from tests.support.shells import Shell
 
-# -- the stack
-
 
 def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
     before = shell.ok("%agent graph")
@@ -43,9 +41,6 @@ def test_the_stack_as_text_and_html() -> None:
         "tokens that each layer added to turn 1, call 2: ~400 tokens in total",
     ]
     assert "~300 tokens" in view.text() and "One&lt;b&gt;" in view.html() and "tools: ls" in view.html()
-
-
-# -- the panel of threads
 
 
 class Story:
@@ -109,9 +104,6 @@ def test_the_turn_to_go_back_to_follows_the_newest_unless_one_was_chosen() -> No
     assert rewind.disabled and turn.disabled
 
 
-# -- the panel of requests
-
-
 def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
     calls: list[tuple[str, tuple[int, int]]] = []
     drawn: list[Any] = []
@@ -154,9 +146,6 @@ def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() ->
     choice.value = (LISTED + 10, 1)
     panel.refresh()
     assert len(choice.options) == LISTED and choice.options[0] == ("turn 11", (11, 1))
-
-
-# -- the dashboard
 
 
 def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shell: Shell) -> None:
