@@ -72,6 +72,10 @@ def writes(path: str, content: str) -> Use:
     return Use("write_file", {"file_path": path, "content": content})
 
 
+def task(agent: str, description: str) -> Use:
+    return Use("task", {"description": description, "subagent_type": agent})
+
+
 def edits(old: str, new: str) -> Use:
     return Use("edit_file", {"file_path": PATH, "old_string": old, "new_string": new}, True)
 
@@ -194,41 +198,20 @@ def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
         ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
         ("describe planets", Use("list_variables", {})),
         ("What columns does the data have?", Use("list_variables", {})),
-        (
-            "ask the critic subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "Ask the Critic sub-agent to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "please have my critic subagent look at /a.md",
-            Use("task", {"description": "look at /a.md", "subagent_type": "critic"}),
-        ),
-        ("let the `data-2` subagent list files", Use("task", {"description": "list files", "subagent_type": "data-2"})),
-        (
-            "use the subagent critic to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "ask critic to remember that I use vim",
-            Use("task", {"description": "remember that I use vim", "subagent_type": "critic"}),
-        ),
+        ("ask the critic subagent to list files", task("critic", "list files")),
+        ("Ask the Critic sub-agent to list files", task("critic", "list files")),
+        ("please have my critic subagent look at /a.md", task("critic", "look at /a.md")),
+        ("let the `data-2` subagent list files", task("data-2", "list files")),
+        ("use the subagent critic to list files", task("critic", "list files")),
+        ("ask critic to remember that I use vim", task("critic", "remember that I use vim")),
         (
             "ask the critic subagent to ask the data-2 subagent to list files",
-            Use("task", {"description": "ask the data-2 subagent to list files", "subagent_type": "critic"}),
+            task("critic", "ask the data-2 subagent to list files"),
         ),
-        ("让 critic 子代理列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
-        ("请子代理 critic 去列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
-        (
-            "ask a subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
-        ),
-        (
-            "ask the general-purpose subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
-        ),
+        ("让 critic 子代理列出文件", task("critic", "列出文件")),
+        ("请子代理 critic 去列出文件", task("critic", "列出文件")),
+        ("ask a subagent to list files", task("general-purpose", "list files")),
+        ("ask the general-purpose subagent to list files", task("general-purpose", "list files")),
         ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
         ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
         ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),

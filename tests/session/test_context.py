@@ -246,18 +246,6 @@ def test_what_was_learned_belongs_to_the_model():
     assert 2 <= again.turns[0].requested[0].budget.total / other.turns[0].requested[0].budget.total <= 2.1
 
 
-@every_row("times", [1.0, 2.0, 3.0])
-def test_no_request_after_the_first_is_longer_than_the_window(times):
-    model = Reporting(answers=["an answer " * 40], times=times)
-    s = session(model, max_input_tokens=24_000, enable_memory=False)
-    for i in range(14):
-        s.run(f"prompt {i} " + "word " * 600)
-    calls = [call for turn in s.turns for call in turn.requested if call.usage]
-    assert max(call.usage.input for call in calls[1:]) <= 24_000
-    compacted = [i for i, turn in enumerate(s.turns) if any(isinstance(e, Compacted) for e in turn.events)]
-    assert bool(compacted) == (times > 1) or compacted[0] > 8
-
-
 def test_a_recorded_session_counts_as_if_nothing_was_reported(tmp_path):
     """On the machine where the tape is played nothing may have been."""
     model = Reporting(answers=["ok"], times=2.0)

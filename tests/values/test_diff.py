@@ -24,11 +24,6 @@ def test_applying_a_diff_to_its_before_gives_its_after(before, after):
     assert apply(before, FileDiff("/f", before, after).hunks) == after
 
 
-@given(FULL, FULL)
-def test_a_diff_applied_the_other_way_round_gives_the_before(before, after):
-    assert apply(after, FileDiff("/f", after, before).hunks) == before
-
-
 @given(FULL)
 def test_no_change_has_no_hunks_and_no_lines(text):
     diff = FileDiff("/f", text, text)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from deepnb.values.budget import PARTS, Budget, Rule, rule_for
 from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
-from deepnb.views.bar import cells, plot_html, sparkline
+from deepnb.views.bar import plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 from tests.support.tables import every_row
 
@@ -98,13 +98,6 @@ def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
     bar = next(line for line in view.text().split("\n") if line.startswith("["))
     assert len(bar) == WIDE + 2
     assert view.html() and gauge_line(budget)
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(1, 10**6))
-def test_cells_never_pass_the_frame(amounts, scale):
-    taken = cells(amounts, scale, WIDE)
-    assert sum(taken) <= WIDE
-    assert all((cell > 0) == (amount > 0) for cell, amount in zip(taken, amounts, strict=True))
 
 
 def test_compactions_are_marked_in_the_sparkline():
