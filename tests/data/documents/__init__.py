@@ -1,7 +1,5 @@
 """The frozen set of documents: hard-wrapped abstracts and long questions about them with graded judgments."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 import zlib
