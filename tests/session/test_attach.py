@@ -293,6 +293,20 @@ def test_what_waits_is_there_in_the_next_session_on_its_checkpointer(tmp_path: P
     assert "The hall is 2." in [m.text for m in again.snapshot.messages] and again.text == ANSWER
 
 
+@every_row("name", ["another key", "async only", "deepagents"])
+def test_a_thread_of_its_checkpointer_is_rewound_in_another_session(tmp_path: Path, name: str) -> None:
+    graph = GRAPHS[name].make(tmp_path).copy(update={"checkpointer": InMemorySaver()})
+    first = deepnb.Session(graph=graph, **GRAPHS[name].options)
+    finished(first)
+    there = _values(first)
+    finished(first, "And then?")
+    again = deepnb.Session(graph=graph, **GRAPHS[name].options)
+    assert [t.prompt for t in again.turns] == ["What is the answer?", "And then?"]
+    again.rewind(1)
+    assert _values(again) == there and len(again.turns) == 1
+    assert finished(again, "Go on").text == "As before."
+
+
 def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
     for name in ("own reducer", "another key", "async only"):
         s = session(name, tmp_path)

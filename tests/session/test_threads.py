@@ -79,6 +79,16 @@ def test_a_turn_in_another_thread_leaves_the_current_one():
     assert said(s) == ["aside"]
 
 
+def test_what_an_interrupted_thread_learned_is_kept():
+    s = session(call("write_file", file_path="/AGENTS.md", content="- likes tea\n"), "later", "in b")
+    s.run("remember", max_steps=1)
+    assert s.pending
+    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
+    s.new("b")
+    assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
+
+
 SECRET = "the merger is in May"
 
 
