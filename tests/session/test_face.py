@@ -135,27 +135,21 @@ def talk() -> str:
             match event:
                 case deepnb.TextDelta(text=text, call=number):
                     reveal_type((text, number))
-                case deepnb.ToolStarted(name=name, args=args):
-                    reveal_type((name, args))
-                case deepnb.ToolEnded() as ended:
-                    reveal_type((ended.status, ended.seconds, ended.result))
+                case deepnb.ToolStarted() | deepnb.ToolEnded() as tool:
+                    reveal_type((tool.name, tool.path))
                 case deepnb.Asked(call=call):
                     reveal_type(call.args)
                 case deepnb.Compacted(offload=offload):
                     reveal_type(offload.before)
-                case deepnb.ModelEnded(call=done):
-                    reveal_type(done.usage)
                 case _:
                     reveal_type(event)
         reveal_type(stream.turn)
-        for event in session.resume(decisions(session.asked)):
-            reveal_type(event)
-        budget = session.budget()
-        if budget is not None:
+        reveal_type([*session.resume(decisions(session.asked))])
+        if budget := session.budget():
             reveal_type((budget.total, budget.parts["memory"], budget.left, budget.rule.trigger_tokens))
-        reveal_type((session.files["/AGENTS.md"], [*session.files.items()], session.turns[0].usage.input))
+        reveal_type((session.files["/AGENTS.md"], session.turns[0].usage.input, session.snapshot.files, session.threads))
         reveal_type((session.memory.log_entries(), session.memory.search_hits("tea"), session.skills.list_skills()))
-        reveal_type((session.snapshot.files, session.threads, session.history(), session.xray(1, 1)))
+        reveal_type((session.history(), session.xray(1, 1)))
         session.configure(max_steps=3, model="offline")
         return session.text
 
