@@ -97,8 +97,7 @@ PLAN = Plan(
 )
 
 
-@pytest.mark.parametrize("turn", range(3))
-def test_parallel_subagents_are_matched_by_request(file, turn):
+def test_parallel_subagents_are_matched_by_request(file):
     a, b = replayed(Session, Planned(), ask(str(PLAN)), file)
     assert a.text == b.text == "root(" + ", ".join(f"a{i}(a{i}b0(), a{i}b1())" for i in range(4)) + ")"
     by_path = [sorted((e.path, e.call.purpose) for e in s.last.events if isinstance(e, ModelEnded)) for s in (a, b)]

@@ -250,17 +250,6 @@ def test_memory_on_a_disk_does_not_ask_and_where_it_does_an_approval_holds_for_i
     assert s.asked and (tmp_path / "AGENTS.md").read_text() == "- coffee\n"
 
 
-def test_a_subagents_call_asks_again_under_its_name(tmp_path):
-    s = nested(tmp_path, WRITE, call("write_file", "c9", file_path="/work/b.txt", content="y"), "ended", "ended", "all")
-    s.run("go")
-    (tmp_path / "b.txt").write_text("mine")
-    list(s.resume([c.approve() for c in s.asked]))
-    assert [(c.agent, c.args["file_path"]) for c in s.asked] == [("general-purpose", "/work/b.txt")]
-    assert (tmp_path / "b.txt").read_text() == "mine" and (tmp_path / "a.txt").exists()
-    list(s.resume(s.asked[0].approve()))
-    assert (tmp_path / "b.txt").read_text() == "y" and s.text == "all"
-
-
 @every_row("changed", ["mine", None])
 def test_a_session_that_goes_on_elsewhere_asks_again_too(tmp_path, changed):
     place, files = tmp_path / "k.db", tmp_path / "files"

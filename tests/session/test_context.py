@@ -1,6 +1,5 @@
 """The context of a session: trigger and keep, the compaction, the offloaded history, the count."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,16 +9,10 @@ from pydantic import Field
 
 from deepnb import DeepnbError, Session
 from deepnb.middleware import CompactionMiddleware
-from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Rule, rule_for
-from deepnb.values.turn import Compacted, ModelStarted, Notice
+from deepnb.values.turn import Compacted, Notice
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
-
-
-def prompts(n: int) -> list[str]:
-    words = "please note for later that in the long run of this project the matter of"
-    return [f"Number {i}: {words} item {i} is open and that we look at it again soon." for i in range(n)]
 
 
 def compactions(s: Session) -> list[Compacted]:
@@ -73,18 +66,6 @@ def test_long_arguments_in_old_messages_are_cut_in_the_request_only():
         s.run(prompt)
     assert s.files["/a.md"] == long_text
     assert s.snapshot.messages[1].tool_calls[0].args["content"] == long_text
-
-
-def test_growth_and_turns_left():
-    s = Session(model=TeachingModel(window=8_000))
-    for prompt in prompts(4):
-        s.run(prompt)
-    budget = s.budget()
-    totals = [t.budget.total for t in s.turns]
-    assert budget.growth == tuple(b - a for a, b in pairwise(totals))
-    assert budget.turns_left == int((budget.left or 0) // (sum(budget.growth) / 3))
-    started = [[e for e in t.events if isinstance(e, ModelStarted)][-1] for t in s.turns]
-    assert [e.call.budget.total for e in started] == totals
 
 
 # -- what keeps as much as sets a compaction off is refused, or does not come to be

@@ -116,13 +116,3 @@ def test_the_card_shows_every_line_of_every_cell(file: Path):
     card = approval_view([CallCard(1, asked, hidden)])
     assert all("⟨U+202E⟩evil⟨U+200B⟩" in said and "\u202e" not in said for said in (card.text(), card.html()))
     assert "line 499" in html and "<b>2" not in html and "&lt;b&gt;2" in html
-
-
-def test_a_tool_of_the_users_with_that_name_is_theirs(file: Path):
-    def edit_notebook(path: str) -> str:
-        """Mine."""
-        return "mine"
-
-    s = session(call("edit_notebook", path="nothing"), "done", tools=[edit_notebook])
-    (asked,) = s.run("go").asked
-    assert s.approvals.change(asked) is None
