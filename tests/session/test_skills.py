@@ -252,15 +252,18 @@ def test_hostile_zips(tmp_path):
     assert dict(s.files) == {}
 
 
-def test_a_skill_md_that_is_a_link_out_of_its_directory_is_not_followed(tmp_path):
+def test_a_skill_md_that_is_a_link_out_of_its_directory_or_has_small_letters_is_listed_and_not_read(tmp_path):
     on_disk(tmp_path / "secret", "stolen")
-    (tmp_path / "root" / "linked").mkdir(parents=True)
+    for name in ("linked", "lower"):
+        (tmp_path / "root" / name).mkdir(parents=True)
     (tmp_path / "root" / "linked" / "SKILL.md").symlink_to(tmp_path / "secret" / "stolen" / "SKILL.md")
+    (tmp_path / "root" / "lower" / "skill.md").write_text(text("lower"))
     s = session()
     s.mount("/skills", f"disk:{tmp_path / 'root'}")
     s.run("a")
-    (linked,) = s.skills.list_skills()
-    assert "SKILL.md is a link that points outside its directory, and is not followed" in str(linked.problem)
+    told = {skill.directory: str(skill.problem) for skill in s.skills.list_skills()}
+    assert "SKILL.md is a link that points outside its directory, and is not followed" in told.pop("linked")
+    assert "it is called skill.md" in told.pop("lower") and told == {}
     assert "stolen" not in prompt(s)
 
 
