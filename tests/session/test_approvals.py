@@ -94,15 +94,6 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
     assert s.files["/mine.txt"] == "m" and "likes tea" in s.files["/AGENTS.md"]
 
 
-def test_a_word_from_another_thread_goes_to_its_own(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    word = s.asked[0].approve()
-    s.new("side")
-    list(s.resume(word))
-    assert s.thread == "side" and s.last.thread == "main" and (tmp_path / "a.txt").exists()
-
-
 def nested(tmp_path, *answers):
     return on_disk(
         tmp_path, both(*(call("task", i, description="d", subagent_type="general-purpose") for i in "ab")), *answers

@@ -5,7 +5,7 @@ import threading
 from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
 
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import coroutines
@@ -185,17 +185,6 @@ def test_a_subagents_coroutine_is_a_tool_too():
     s = session(task, inner, "five", "done", subagents=[agent], approve={"slow_sum": "allow"})
     results = [e.result for e in s.run("p").events if isinstance(e, ToolEnded)]
     assert results[0] == "5 on deepnb-loop"
-
-
-def test_what_a_coroutine_raises_is_what_a_function_would():
-    async def fail() -> str:
-        """Fail."""
-        raise ToolException("no")
-
-    made = StructuredTool.from_function(coroutine=fail, handle_tool_error=True)
-    s = session(call("fail"), "done", tools=[made], approve={"fail": "allow"})
-    (ended,) = (e for e in s.run("p").events if isinstance(e, ToolEnded))
-    assert ended.result == "no" and ended.status == "error"
 
 
 @every_row("stop", [SystemExit(), KeyboardInterrupt(), TimeoutError("its own")])

@@ -51,21 +51,6 @@ def test_the_list_of_threads():
     assert s.new() == "thread-3" and dict(s.files) == {}
 
 
-def test_running_a_cell_again_can_replace_its_turn_and_the_later_ones():
-    s = session()
-    s.run("a", cell="c1")
-    s.run("b", cell="c2")
-    s.run("c", cell="c3")
-    events = list(s.stream("B", cell="c2", rerun="replace"))
-    assert events[0].text.startswith("this cell was run again: turn 2 and the 1 after it undone")
-    assert said(s) == ["a", "B"]
-    assert s.turns[-1].before.messages[:] == s.turns[0].after.messages[:]
-    s.run("A", cell="c1", rerun="replace")
-    assert [(t.number, t.prompt) for t in s.turns] == [(1, "A")] and said(s) == ["A"]
-    assert (s.undo(), s.undo()) == ("re-run of turn 1", "re-run of turn 2")
-    assert said(s) == ["a", "b", "c"]
-
-
 def test_a_turn_in_another_thread_leaves_the_current_one():
     s = session()
     s.run("a")
