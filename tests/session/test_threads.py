@@ -51,6 +51,22 @@ def test_the_list_of_threads():
     assert s.new() == "thread-3" and dict(s.files) == {}
 
 
+def test_undo_of_new_and_fork_takes_the_thread_away():
+    s = session()
+    s.run("a")
+    s.new("b")
+    s.run("in b")
+    s.fork("c")
+    assert s.undo() == "fork c"
+    assert s.thread == "b"
+    assert s.undo() == "new thread b"
+    assert s.thread == "main"
+    assert [t.name for t in s.threads] == ["main"]
+    s.new("b")
+    s.run("anew")
+    assert said(s) == ["anew"]
+
+
 def test_a_turn_in_another_thread_leaves_the_current_one():
     s = session()
     s.run("a")

@@ -143,6 +143,9 @@ def test_the_list_and_one_of_it():
     assert "<td" in view.html() and "1,234" in view.html()
     assert NONE in subagents_view([], 3).text() and NONE in subagents_view([], 3).html()
     assert OFF in subagents_view([row()], 0).text()
-    view = subagent_view(row(), "Be strict.")
-    assert view.text().startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
+    assert (
+        subagent_view(row(), "Be strict.")
+        .text()
+        .startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
+    )
     assert "(no system prompt)" in subagent_view(row(), " ").text()
