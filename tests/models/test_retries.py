@@ -12,10 +12,10 @@ from pydantic import Field
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
-from deepnb.values.turn import Compacted, Notice, Retry
+from deepnb.values.turn import Compacted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS, purpose
-from tests.support.chat_server import Fail, Say, Use
+from tests.support.chat_server import Cut, Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
@@ -101,6 +101,17 @@ def test_a_used_up_quota_is_no_rate_limit(server, provider):
     s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
     assert failed(s).startswith("the quota of this key is used up (429: pay first)")
     assert len(server.requests) == 1
+
+
+def test_in_the_middle_of_a_turn_resume_sends_the_request_again(provider, server):
+    write = Use("write_file", {"file_path": "/a.md", "content": "one"})
+    s = session(provider, server, [write, Cut(Say("I have written it."), 5), Say("Written.")])
+    with pytest.raises(DeepnbError, match=r"broke off: .* type session.resume\(\) to send the request again"):
+        s.run("write")
+    list(s.resume())
+    assert s.turns[-1].text == "Written."
+    assert len(server.requests) == 3
+    assert sum(isinstance(e, ToolEnded) for e in s.turns[-1].events) == 1
 
 
 def test_an_interrupt_ends_the_wait_and_nothing_more_is_sent(provider, server):

@@ -75,6 +75,18 @@ def test_allowed_in_this_thread_and_in_no_other(tmp_path):
     assert s.run("elsewhere").asked
 
 
+def test_a_word_on_each_of_two(tmp_path):
+    s = on_disk(tmp_path, both(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
+    s.run("go")
+    one, two = s.asked
+    assert list(s.resume(two.reject("no"))) == []
+    assert s.pending.endswith("shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all")
+    with pytest.raises(DeepnbError, match="needs your approval for write_file"):
+        list(s.resume())
+    list(s.resume(one.approve()))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"] and s.text == "done"
+
+
 def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
     s = on_disk(tmp_path, WRITE, "elsewhere", "done")
     s.run("go")
