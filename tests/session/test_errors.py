@@ -34,7 +34,7 @@ KINDS: dict[type[deepnb.DeepnbError], list[Callable[[], object]]] = {
         lambda: Session().memory.search(" "),
         lambda: Session().mount("/", "disk:x"),
         lambda: Session().skills.new("Not A Name"),
-        lambda: Session().skills.write("../../etc", "x"),
+        lambda: Session().skills.write("Not A Name", "x"),
     ],
     deepnb.LimitError: [lambda: Session().memory.load(large())],
     deepnb.NotFoundError: [
