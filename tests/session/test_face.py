@@ -144,7 +144,8 @@ def talk() -> str:
                 case _:
                     reveal_type(event)
         reveal_type(stream.turn)
-        reveal_type([*session.resume(decisions(session.asked))])
+        for event in session.resume(decisions(session.asked)):
+            reveal_type(event)
         if budget := session.budget():
             reveal_type((budget.total, budget.parts["memory"], budget.left, budget.rule.trigger_tokens))
         reveal_type((session.files["/AGENTS.md"], session.turns[0].usage.input, session.snapshot.files, session.threads))
