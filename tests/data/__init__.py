@@ -1,7 +1,5 @@
 """The frozen sets; what is read of a text file stands there a line each, below a heading `== NAME`."""
 
-from __future__ import annotations
-
 import re
 
 from tests import DATA

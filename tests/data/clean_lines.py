@@ -4,8 +4,6 @@ Decided here: a placeholder (`changeme`, `<your password>`, `***`, `${TOKEN}`, `
 documentation's `user:password@host`; a weak but real-looking password (`hunter2`) is not.
 """
 
-from __future__ import annotations
-
 import base64
 import random
 import string

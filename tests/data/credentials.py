@@ -4,8 +4,6 @@ Each value is put together at run time from parts and a seeded chance; none was 
 Frozen before the rules were written: `DIGEST` in tests/gate/test_secrets.py holds them still.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -5,8 +5,6 @@ figure that counts. Nothing here is drawn as in `credentials.py` or `credentials
 run time by a seeded chance; none was ever issued, and no line of this file looks like one.
 """
 
-from __future__ import annotations
-
 import random
 import string
 import uuid

@@ -3,8 +3,6 @@
 Values are drawn by a seeded chance at run time and none was ever issued, so that no line of this file looks like one.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import random

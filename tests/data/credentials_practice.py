@@ -1,7 +1,5 @@
 """Made credentials to write the rules by: templates filled from bytes drawn by a seeded chance, none ever issued."""
 
-from __future__ import annotations
-
 import base64
 import random
 from collections.abc import Callable, Iterator

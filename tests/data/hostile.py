@@ -3,8 +3,6 @@
 What runs sets `window.__hit`; what loads something asks for a host that is none (`evil.example`).
 """
 
-from __future__ import annotations
-
 import json
 
 from tests import DATA

@@ -1,7 +1,5 @@
 """Lines with a dollar, a backslash or a brace: what of each is math, written before the rule was."""
 
-from __future__ import annotations
-
 import json
 
 from tests import DATA

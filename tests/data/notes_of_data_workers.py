@@ -1,7 +1,5 @@
 """Sentences that people who work with data write down, without any credential: arguments, passes, keys, tokens of text."""
 
-from __future__ import annotations
-
 import random
 
 from tests.data import sections

@@ -4,8 +4,6 @@ Chinese: 120 questions over 400 paragraphs, a file each, of which 280 are put to
 way; `across` are 24 of them in the other script. Dates: each question with its days; a note is right if it is of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date
 

@@ -1,7 +1,5 @@
 """No proxy and no other address of a provider is in the environment."""
 
-from __future__ import annotations
-
 import pytest
 
 

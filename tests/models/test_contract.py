@@ -4,8 +4,6 @@ A row of ROWS plays a scenario and gives the session: a new kind of model is one
 by rules: for it, what it answered to prompts is the script of the others, and TAUGHT says which scenarios it takes part in.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -356,5 +354,4 @@ def laws(s: Session) -> None:
 
 
 def _nested(turn: Turn) -> bool:
-    """Whether calls of nested agents end between those of the main one."""
     return any(e.path for e in turn.events)

@@ -1,7 +1,5 @@
 """What a provider can't take is never sent to it: odd histories and tools, against servers that refuse what theirs do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -57,7 +55,6 @@ def served(kind: str) -> tuple[Any, Any]:
 
 
 def strict(kind: str, answers: Sequence[Any]) -> tuple[Any, Any]:
-    """Such a model, which gives these answers."""
     model, server = served(kind)
     server.answers = list(answers)
     server.requests.clear()
@@ -74,8 +71,6 @@ def tool_of(name: str, schema: Mapping[str, Any]) -> Any:
 
 
 def gives(content: Any, **more: Any) -> Any:
-    """A tool `look` with this result."""
-
     @tool
     def look(own: Annotated[str, InjectedToolCallId]) -> Any:
         """Look."""
@@ -333,8 +328,6 @@ def test_what_google_and_ollama_said_the_other_takes(name, first, second):
     others(name, first, second)
 
 
-# -- what is asked of the fitter itself
-
 KEY: Any = {"api_key": "x"}
 CLAUDE: Any = ChatAnthropic(model_name="claude-sonnet-4-5", **KEY)
 GATEWAY: Any = CLAUDE.model_copy(update={"model": "gateway/claude"})
@@ -417,14 +410,11 @@ def test_a_call_in_the_words_that_were_sent_is_one_of_the_tool():
     assert s.snapshot.messages[1].tool_calls[0].name == "my.tool"
 
 
-def test_keywords_of_older_drafts_are_left_out():
+def test_words_of_schemas_that_can_not_be_sent_are_left_out_or_told():
     old = object_of(a={"type": "integer", "required": True, "exclusiveMinimum": True, "minimum": 0})
     assert fit_parameters(old)[0]["properties"]["a"] == {"type": "integer", "minimum": 0}
     good = {**object_of(a={"type": "array", "items": {}}), "required": ["a"], "$defs": {"B": {"type": "null"}}}
     assert fit_parameters(good) == (good, {})
-
-
-def test_values_that_are_no_texts_are_told_in_words_where_they_can_not_be_listed():
     schema = object_of(
         n={"type": "integer", "description": "How many.", "enum": [1, 2]}, s={"type": "string", "enum": ["a"]}
     )

@@ -1,7 +1,5 @@
 """An interrupt before the first token: the server sees the connection close, whichever client it is."""
 
-from __future__ import annotations
-
 import os
 import queue
 import signal

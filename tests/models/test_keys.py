@@ -1,7 +1,5 @@
 """Keys: asked for where they can't be seen, kept in the process, and found in nothing that is written."""
 
-from __future__ import annotations
-
 import copy
 import getpass
 import json
@@ -46,7 +44,6 @@ def server() -> Iterator[OpenAIServer]:
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
-    """What is typed when a key is asked for; gives the prompts."""
     prompts: list[str] = []
 
     def ask(prompt: str) -> str:
@@ -58,11 +55,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> list[str]:
 
 
 def echo(request: dict[str, Any]) -> Fail:
-    """A server that tells everything it was sent."""
     return Fail(401, f"Incorrect API key provided; you sent {json.dumps(request['messages'][-1])}")
-
-
-# -- asked for, and used
 
 
 def test_a_key_that_was_typed_is_used_from_the_next_turn_on(monkeypatch, server):
@@ -126,10 +119,7 @@ def test_where_the_key_would_be_seen_it_is_not_asked_for():
     assert KEY not in ran.stdout + ran.stderr
 
 
-# -- and found nowhere
-
-
-def test_a_key_shows_itself_to_nobody(monkeypatch):
+def test_a_key_shows_itself_to_nobody_and_does_not_enter_memory(monkeypatch):
     keys.keep_key("openai", KEY)
     held = keys.kept_key("openai")
     assert repr(held) == str(held) == "Key(hidden)"
@@ -137,6 +127,12 @@ def test_a_key_shows_itself_to_nobody(monkeypatch):
         with pytest.raises(TypeError, match="a key stays in its process"):
             copied(held)
     assert KEY not in os.environ.values()
+    typed(monkeypatch, KEY)
+    s = Session()
+    s.key("openai")
+    with pytest.raises(DeepnbError, match="a key that this session uses"):
+        s.memory.add(f"the text to begin with is {KEY}")
+    assert KEY not in str(dict(s.files))
 
 
 def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp_path):
@@ -159,15 +155,6 @@ def test_the_key_in_force_is_in_nothing_that_is_written(monkeypatch, server, tmp
     files = [f for f in tmp_path.rglob("*") if f.is_file()]
     assert {f.suffix for f in files} >= {".db", ".ipynb", ".html", ".jsonl"}
     assert [f for f in files if KEY.encode() in f.read_bytes()] == []
-
-
-def test_a_key_in_use_does_not_enter_memory(monkeypatch):
-    typed(monkeypatch, KEY)
-    s = Session()
-    s.key("openai")
-    with pytest.raises(DeepnbError, match="a key that this session uses"):
-        s.memory.add(f"the text to begin with is {KEY}")
-    assert KEY not in str(dict(s.files))
 
 
 def test_keys_of_the_environment_and_of_headers_are_known_word_for_word(monkeypatch, server):

@@ -1,7 +1,5 @@
 """Which models can be used here, what is known of them, and the line that makes another usable."""
 
-from __future__ import annotations
-
 import importlib.util
 import socket
 import threading
@@ -103,9 +101,6 @@ def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
     assert one.do.startswith("%agent key openai")
 
 
-# -- Ollama
-
-
 def test_the_models_of_an_ollama_on_loopback(serving):
     assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
     found = rows(Session())
@@ -179,9 +174,6 @@ def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
         assert ollama_models() is None
 
 
-# -- shown
-
-
 def test_the_view_says_each_fact_in_words():
     shown = [
         ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"),
@@ -201,9 +193,6 @@ def test_a_missing_package_is_said_with_the_line_that_installs_it(monkeypatch):
     without(monkeypatch, "langchain_groq")
     with pytest.raises(DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, "):
         Session("groq:x").run("hi")
-
-
-# -- a model of Ollama: the window it is told, and a prompt that it cut
 
 
 CUT = "the prompt was cut"
@@ -227,8 +216,12 @@ def test_the_window_is_sent(ollama: OllamaServer) -> None:
     assert all(body["options"].get("num_ctx") for body in ollama.bodies)
 
 
-def test_a_model_of_a_short_context_has_that(ollama: OllamaServer) -> None:
+def test_the_window_is_that_which_is_listed_or_set(ollama: OllamaServer) -> None:
+    assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
     assert Session("ollama:tiny", namespace={}).rule.window == 2_048
+    s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
+    s.run("hi")
+    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
 
 
 def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
@@ -237,16 +230,6 @@ def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
     s.run("hi")
     assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 32_768
     assert {one.name: one.window for one in s.models()}["ollama:qwen3:8b"] == 32_768
-
-
-def test_the_list_says_how_long_a_context_can_be(ollama: OllamaServer) -> None:
-    assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
-
-
-def test_what_a_variable_says_is_kept(ollama: OllamaServer) -> None:
-    s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
-    s.run("hi")
-    assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
 
 
 def test_a_prompt_that_was_cut_is_said_to_be(ollama: OllamaServer) -> None:

@@ -1,7 +1,5 @@
 """How much of a request a provider reads from its cache, against servers that report it as the real ones do."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -49,7 +47,6 @@ def test_after_a_compaction_at_least_80_percent_are_cached_from_the_second_call_
 
 
 def wire(request: dict[str, Any]) -> list[str]:
-    """A request piece by piece, in the order in which a provider reads it."""
     if "system" in request:
         return [text for text, _ in blocks(request)]
     return [json.dumps(one) for one in (request.get("tools"), *request["messages"])]
@@ -108,7 +105,7 @@ def test_a_step_of_many_tool_calls_loses_nothing():
         assert (second.usage.cached or 0) >= first.usage.input
 
 
-def test_at_most_four_marks_stand_where_requests_are_alike():
+def test_marks_are_few_stand_where_requests_are_alike_and_are_for_their_provider_alone():
     with serving("anthropic", agent(looks_then_answers)) as (s, server):
         s.memory.add("the depot is closed")
         for _ in range(3):
@@ -118,6 +115,9 @@ def test_at_most_four_marks_stand_where_requests_are_alike():
             assert 3 <= len(marks) <= 4
             assert "<agent_memory>" not in marks[0]
             assert "<agent_memory>" in marks[1]
+    with serving("openai", agent(looks_then_answers)) as (s, server):
+        ran(s, "Count them")
+        assert "cache_control" not in json.dumps(server.requests)
 
 
 def test_marks_of_ones_own_are_left_alone():
@@ -152,9 +152,3 @@ def test_a_subagent_has_marks_too():
         ran(s, "Ask somebody")
     assert len(answered) == 3
     assert all(answered)
-
-
-def test_other_models_are_sent_no_marks():
-    with serving("openai", agent(looks_then_answers)) as (s, server):
-        ran(s, "Count them")
-        assert "cache_control" not in json.dumps(server.requests)

@@ -1,7 +1,5 @@
 """Real chat model classes against a real HTTP server on loopback; and names resolved to models."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +10,6 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.models.resolve import resolve
 from deepnb.testing import ScriptedModel
-from deepnb.values.text import in_python
 from deepnb.values.turn import Retry
 from deepnb.views.turn import footer_view
 from tests.support.chat_server import Fail, Raw, Say
@@ -70,7 +67,6 @@ def test_a_variable_that_holds_a_model(server):
 
 
 def one_line(s: Session, what: str) -> str:
-    """Run into an error; it is one line, and the session goes on with another model."""
     with pytest.raises(DeepnbError, match=what) as caught:
         s.run("hi")
     line = str(caught.value)
@@ -119,47 +115,29 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
     assert s.run("again").text == "Sorry."
 
 
-# -- names
-
-
-def test_an_unknown_name_names_a_near_one():
+def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch):
     with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use\('offline'\)"):
         resolve("ofline")
     with pytest.raises(DeepnbError, match=r"no model 'zzzz': session.use\(PROVIDER:MODEL\)"):
         resolve("zzzz")
     with pytest.raises(DeepnbError, match="no model 'zzzz:model'"):
         resolve("zzzz:model")
-
-
-def test_a_missing_key_names_its_variable(monkeypatch):
     with pytest.raises(
         DeepnbError, match=r"a key in OPENAI_API_KEY: session.key\('openai'\) asks for it, or set OPENAI_API_KEY in the"
     ):
         resolve("openai:gpt-5.2")
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert resolve("openai:gpt-5.2").label == "openai:gpt-5.2"
-
-
-def test_other_things_than_a_model():
     with pytest.raises(DeepnbError, match="a int is not a chat model"):
         resolve(3)
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
 
 
-# -- a server of one's own: what it is asked for, and what it says
-
-
-# -- usage
-
-
-def test_usage_is_asked_for_and_shown_with_what_was_cached() -> None:
+def test_usage_is_asked_for_and_what_was_cached_is_shown_where_it_is_said() -> None:
     with OpenAIServer([Say("ok", cached=80)]) as server:
         turn = Session("qwen", base_url=server.url, namespace={}).run("hi")
         assert server.requests[0]["stream_options"] == {"include_usage": True}
         assert "100 in / 80 cached / 20 out" in footer_view(turn).text()
-
-
-def test_what_was_cached_is_not_shown_where_nobody_says_it() -> None:
     with OpenAIServer([Say("ok")], details=False) as server:
         s = Session("qwen", base_url=server.url, namespace={})
         turn = s.run("hi")
@@ -177,9 +155,6 @@ def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
         assert [s.run(f"{prompt} {AT_LENGTH}").text for prompt in "abc"] == ["ok"] * 3
         s.compact()
         assert ["stream_options" in one for one in server.requests].count(True) == 1
-
-
-# -- settings
 
 
 def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
@@ -223,9 +198,6 @@ def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
             s.use(model, temperature=0.5)
 
 
-# -- what servers refuse
-
-
 @every_row(
     ("fail", "do"),
     [
@@ -246,9 +218,6 @@ def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail:
             s.run("hi")
         assert len(server.requests) == 1
         assert not any(isinstance(e, Retry) for e in s.turns[-1].events)
-
-
-# -- addresses
 
 
 @wing("server")
@@ -273,16 +242,3 @@ def test_a_server_without_a_name_is_listed(shell: Shell) -> None:
         Session(namespace={}).models("http://127.0.0.1:9/v1")
     with OpenAIServer([]) as server, pytest.raises(DeepnbError, match="does not list its models"):
         Session(namespace={}).models(server.url)
-
-
-@every_row(
-    ("line", "python"),
-    [
-        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
-        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
-        ("%agent new b --empty", "session.new('b', empty=True)"),
-        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
-    ],
-)
-def test_a_hint_in_python(line: str, python: str) -> None:
-    assert in_python(line) == python

@@ -1,7 +1,5 @@
 """Requests that are sent again: after how long, how often, what is said of it, and what is never sent twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +12,7 @@ from pydantic import Field
 from deepnb import DeepnbError, Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
-from deepnb.values.turn import Compacted, ModelStarted, Notice, Retry, ToolEnded
+from deepnb.values.turn import Compacted, Notice, Retry, ToolEnded
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS, purpose
 from tests.support.chat_server import Cut, Fail, Say, Use
@@ -41,7 +39,6 @@ def server(provider: str) -> Iterator[Any]:
 def session(
     provider: str, server: Any, answers: list[Any], options: dict[str, Any] | None = None, **own: Any
 ) -> Session:
-    """A session whose model has no setting for retries but those given."""
     from langchain_anthropic import ChatAnthropic
     from langchain_openai import ChatOpenAI
 
@@ -51,28 +48,12 @@ def session(
     return Session(model=model, enable_skills=False, **(options or {}))
 
 
-def tries(s: Session) -> list[tuple[str, float, int, int]]:
-    return [(e.reason, e.seconds, e.number, e.of) for e in s.turns[-1].events if isinstance(e, Retry)]
-
-
 def failed(s: Session) -> str:
     with pytest.raises(DeepnbError) as caught:
         s.run("hi")
     assert "\n" not in str(caught.value)
     assert list(s.snapshot.messages) == []
     return str(caught.value)
-
-
-def test_a_rate_limit_is_waited_for_and_the_request_sent_again(provider, server):
-    s = session(provider, server, [BUSY, BUSY, Say("Here I am.")], {"max_steps": 1})
-    turn = s.run("hi")
-    assert turn.text == "Here I am."
-    assert tries(s) == [("rate limited", 0.0, 2, 5), ("rate limited", 0.0, 3, 5)]
-    assert len(server.requests) == 3
-    assert [m.text for m in s.snapshot.messages] == ["hi", "Here I am."]
-    assert [c.number for c in turn.calls] == [1]  # one call, whatever it took
-    assert [e.call.number for e in turn.events if isinstance(e, ModelStarted)] == [1, 1, 1]
-    assert server.requests[0] == server.requests[1] == server.requests[2]
 
 
 def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
@@ -107,13 +88,6 @@ def test_what_the_model_was_told_holds(provider, server, given, sent):
     s = session(provider, server, [BUSY], max_retries=given)
     failed(s)
     assert len(server.requests) == sent
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_would_fail_again_is_sent_once(provider, server, status):
-    s = session(provider, server, [Fail(status, "no", AT_ONCE)])
-    assert f"({status}: no)" in failed(s)
-    assert (len(server.requests), tries(s)) == (1, [])
 
 
 def test_a_provider_can_forbid_it(provider, server):
@@ -190,8 +164,6 @@ class Overloaded(Exception):
 
 
 class BreaksOff(BaseChatModel):
-    """A provider's own class that tells of a failure by status in the middle of an answer."""
-
     asked: list[int] = Field(default_factory=list)
     pieces: int = 1
 
@@ -199,7 +171,7 @@ class BreaksOff(BaseChatModel):
     def _llm_type(self) -> str:
         return "breaks-off"
 
-    def bind_tools(self, *args: Any, **kwargs: Any) -> BreaksOff:
+    def bind_tools(self, *args: Any, **kwargs: Any) -> Any:
         return self
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
@@ -257,8 +229,3 @@ def test_what_is_said_of_exceptions_of_any_sdk(error, line, again):
 @every_row("error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)])
 def test_a_mistake_in_code_is_no_failure_of_a_provider(error):
     assert model_failure(error) is None
-
-
-def test_the_line_of_a_wait():
-    assert Retry("rate limited", 7.2, 2, 5).line == "rate limited: trying again in 8 s (2 of 5)"
-    assert Retry("rate limited", 0.0, 5, 5).line == "rate limited: trying again now (5 of 5)"

@@ -1,7 +1,5 @@
 """The judge of answers about tables: what it takes for right, for a refusal, and for wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tapes as values and bytes: what is masked, what makes two requests the same, and which files are refused."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -65,7 +63,6 @@ def templates(draw: st.DrawFn) -> list[str]:
 
 
 def filled(template: list[str], id_: str, at: datetime) -> list[dict[str, Any]]:
-    """The messages of a request, made at some time."""
     fields = {
         "{id}": f"/conversation_history/{id_}.md",
         "{stamp}": at.isoformat(timespec="seconds"),
@@ -175,13 +172,15 @@ def test_what_is_written_is_read_back():
     assert tape.label == "tape a.jsonl (a note)" and list(tape.notices) == []
 
 
-def test_a_line_that_a_crash_cut_is_left_out_and_said():
+def test_a_line_that_was_cut_is_left_out_and_a_missing_message_is_damage():
     whole = b"".join(LINES)
     for end in range(len(whole) - len(LINES[-1]) + 1, len(whole)):
         tape = read_tape(whole[:end], "a.jsonl")
         assert tape.exchanges == () and list(tape.notices) == [
             "the last line of a.jsonl was incomplete and is left out"
         ]
+    with pytest.raises(InvalidError, match="damaged in line 4"):
+        read_tape(b"".join([*LINES[:3], LINES[4]]), "a.jsonl")
 
 
 @every_row("number", range(1, len(LINES)))
@@ -190,11 +189,6 @@ def test_a_damaged_tape_is_refused_with_the_line(number, damage):
     lines = [*LINES[:number], damage, *LINES[number + 1 :], LINES[1]]
     with pytest.raises(InvalidError, match=rf"^a\.jsonl is damaged in line {number + 1}: get the file again"):
         read_tape(b"".join(lines), "a.jsonl")
-
-
-def test_an_exchange_whose_message_is_missing_is_damage():
-    with pytest.raises(InvalidError, match="damaged in line 4"):
-        read_tape(b"".join([*LINES[:3], LINES[4]]), "a.jsonl")
 
 
 @every_row("data", [b"", b"\n", b"hello\n", b'{"type": "session"}\n', b'{"tape": "x"}\n', b"\x00\xff\n"])
@@ -322,7 +316,7 @@ def look(at: str) -> str:
     return at
 
 
-def test_a_tool_is_the_same_in_the_forms_of_openai_and_of_anthropic_and_google():
+def test_a_tool_and_an_image_are_the_same_in_all_their_forms():
     from langchain_anthropic.chat_models import convert_to_anthropic_tool  # 3,000 modules
 
     openai, anthropic = convert_to_openai_tool(look), convert_to_anthropic_tool(look)
@@ -330,9 +324,6 @@ def test_a_tool_is_the_same_in_the_forms_of_openai_and_of_anthropic_and_google()
     assert tools_of([openai]) == tools_of([anthropic]) == tools_of([google]) == [("look", "Look at something.")]
     assert (form_of(openai), form_of(anthropic)) == ("openai", "anthropic")
     assert in_form(openai, "anthropic") == dict(anthropic) and in_form(openai, "openai") is openai
-
-
-def test_an_image_is_the_same_in_its_forms_and_another_one_is_another():
     data, other = (base64.b64encode(bytes([n]) * 40).decode() for n in (1, 2))
     forms: list[Any] = [
         {"type": "image", "base64": data, "mime_type": "image/png"},

@@ -1,7 +1,5 @@
 """The teaching model computes: code that the user approves, or a cell to keep."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -39,7 +37,6 @@ def tables() -> dict[str, Any]:
 
 
 def played(question: str, approve: bool = True, **variables: Any) -> tuple[Session, Any]:
-    """A turn, each call approved as it comes, or rejected."""
     session = Session(namespace=variables or tables())
     session.run(question)
     while session.asked:
@@ -50,7 +47,6 @@ def played(question: str, approve: bool = True, **variables: Any) -> tuple[Sessi
 
 
 def code_of(turn: Any, *tools: str) -> list[str]:
-    """The code of the calls of a turn, the last call of each."""
     return [str(e.args["code"]) for e in turn.events if isinstance(e, ToolStarted) and e.name in tools]
 
 
@@ -131,13 +127,10 @@ INSPECTED = (
 WITH_CODE = TOOLS | {"query_table", "run_python", "propose_cell"}
 
 
-def test_it_says_what_the_result_says_also_of_code_that_the_user_edited() -> None:
+def test_it_says_what_the_result_says_and_leaves_a_variable_in_use_alone() -> None:
     done = Step("run_python", {"code": "the user's own"}, "kind\na    70\nb    80\nName: units, dtype: int64")
     said = move("plot units by kind", *INSPECTED, done, tools=WITH_CODE)
     assert isinstance(said, str) and "total" not in said and "b    80" in said
-
-
-def test_a_variable_that_is_in_use_is_left_alone() -> None:
     use = move("plot units by kind", *INSPECTED, tools=WITH_CODE)
     assert isinstance(use, Use) and "units_by_kind_2 = t.groupby" in use.args["code"]
 
@@ -160,17 +153,14 @@ def test_words_alone_make_no_code(request_: str) -> None:
     assert not code_of(turn, "run_python", "propose_cell")
 
 
-def test_names_of_columns_are_texts_of_the_code_and_nothing_else() -> None:
+def test_names_of_columns_are_texts_and_rows_without_a_value_are_said() -> None:
     odd = 'x"]; import os #'
     frame = pd.DataFrame({"kind": ["a", "b", "a"], odd: [1, 2, 3]})
     _, turn = played("plot the number of rows by kind in frame", frame=frame)
     assert "import os" not in "".join(code_of(turn, "run_python"))
-
-
-def test_rows_without_a_value_are_said_of_code_and_of_none() -> None:
-    frame = {"df": pd.DataFrame({"region": ["n", "s", "n", "s"], "units": [1.0, None, 3.0, 5.0]})}
+    frames = {"df": pd.DataFrame({"region": ["n", "s", "n", "s"], "units": [1.0, None, 3.0, 5.0]})}
     for question in ("total units by region in df", "plot the mean of units by region in df"):
-        _, turn = played(question, **frame)
+        _, turn = played(question, **frames)
         assert turn.text.endswith("Rows left out: 1 without `units`."), turn.text
 
 
@@ -187,7 +177,6 @@ def answer(prompt: str) -> str:
 
 
 def prompts(case: ErrorCase) -> tuple[str, str]:
-    """What `%agent explain` and `%agent fix` send."""
     error, cells = failure(case)
     text = error_text(error, lambda file: cell_label(file) or None)
     return explain_prompt(text), fix_prompt(text, [CellCode(name, code) for name, code in cells.items()])
@@ -244,15 +233,12 @@ def test_the_commonest_errors_and_no_package_of_an_unknown_name(cell: str, says:
     assert says in text and never not in text.partition("```\n\n")[2]
 
 
-def test_a_corrected_cell_keeps_its_magic() -> None:
+def test_a_corrected_cell_keeps_its_magic_and_an_error_in_a_question_is_explained() -> None:
     case = ErrorCase("below a magic", ("total = 1\ntotl",), "totl", "totl")
     error, _ = failure(case)
     text = error_text(error, lambda file: cell_label(file) or None)
     given = answer(fix_prompt(text, [CellCode("In[1]", "%%time\ntotal = 1\ntotl")]))
     assert "```python\n%%time\ntotal = 1\ntotal\n```" in given
-
-
-def test_an_error_in_a_question_is_explained_as_well() -> None:
     text = prompts(KINDS[0])[0].partition("\n\n")[2]
     assert "the nearest key is 'apple'" in answer(f"Why does this happen?\n\n{text}")
     assert read_failure("What is a Traceback (most recent call last): for?") is None

@@ -1,7 +1,5 @@
 """Questions about tables: what is read, and the law that no word is passed over."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -115,50 +113,38 @@ def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
     assert says in answer(question, sales=SALES)
 
 
-def test_rows_that_are_in_no_group_are_told() -> None:
+def test_rows_in_no_group_those_that_are_level_and_an_index_of_dates_are_told() -> None:
     told = answer(
         "which region sold the most units?", sales=SALES.assign(region=["North", "South", "North", "South", None])
     )
     assert (
         told == "North has the most units in sales by region: 11 (sum).\n\nRows without `region` are no group here: 1."
     )
-
-
-def test_those_that_are_level_are_all_told() -> None:
     level = SALES.assign(units=[9, 9, 1, 1, 1])
     assert "a and b have the highest units in sales: 9." in answer("which shop has the highest units?", sales=level)
-
-
-def test_an_index_of_dates_is_one() -> None:
     readings = pd.DataFrame({"level": [1, 5, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
     assert answer("total level by month", readings=readings).endswith("| 2026-01 | 1 |\n| 2026-02 | 8 |")
     assert answer("when was level highest?", readings=readings).startswith("2026-02-01 has the highest level")
 
 
-def test_the_table_is_the_one_that_was_last_spoken_of() -> None:
+def test_the_table_is_the_one_last_spoken_of_and_query_table_is_asked() -> None:
     session = Session(namespace={"sales": SALES, "crates": CRATES})
     assert '"' in session.run("how many rows are there?").text  # of which?
     session.run("describe crates")
     assert session.run("how many rows are there?").text.startswith("crates is a DataFrame of 3 rows")
     assert "units" in session.run("total units in sales").text
-
-
-def test_a_question_about_rows_asks_query_table() -> None:
     turn = Session(namespace={"sales": SALES}).run("which region sold the most units?")
     (use,) = [event for event in turn.events if isinstance(event, ToolStarted) and event.name == "query_table"]
     assert use.args["by"] == ["region"] and use.args["aggregate"] == {"units": "sum"}
 
 
-def test_after_a_compaction_a_question_about_a_table_is_not_recalled() -> None:
+def test_no_question_about_a_table_is_recalled_and_no_refusal_is_a_key_fact() -> None:
     session = Session(namespace={"crates": CRATES}, max_input_tokens=8_000)
     for question in ("describe crates", "mean weight by depot", "thanks"):
         session.run(question)
     session.compact()
     for question in ("is weight in crates purple?", "which depot of crates smells?", "what of Turku in crates?"):
         assert "Beside the summary" not in session.run(question).text
-
-
-def test_a_refusal_leaves_no_key_fact() -> None:
     session = Session(namespace={"crates": CRATES}, max_input_tokens=8_000)
     for question in ("sing for me", "paint the crates", "who has the key?", "mean colour of crates", "thanks"):
         session.run(question)

@@ -1,7 +1,5 @@
 """The teaching model as any chat model is used: streamed, invoked, counted."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -62,20 +60,14 @@ def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     assert len(chunks) > 3
 
 
-def test_asked_in_a_running_loop_it_says_the_same() -> None:
+def test_asked_in_a_loop_it_says_the_same_and_only_the_last_chunk_has_usage() -> None:
     talk = [HumanMessage("list files")]
     model = TeachingModel().bind_tools(BOUND)
     assert plain(asyncio.run(model.ainvoke(talk))) == plain(model.invoke(talk))
-
-
-def test_only_the_last_chunk_has_usage() -> None:
     chunks = list(TeachingModel().stream("hello"))
     reported = [c for c in chunks if c.usage_metadata]
     assert len(reported) == 1
     assert [c.content for c in chunks if c.content] == tokens("".join(str(c.content) for c in chunks))
-
-
-def test_the_window_is_declared() -> None:
     assert TeachingModel().profile == TeachingModel(window=8000).profile
     profile = TeachingModel(window=1234).profile
     assert profile is not None

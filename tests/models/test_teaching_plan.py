@@ -1,14 +1,11 @@
 """A conversation as a value -> the teaching model's next move."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
 from deepnb.models.teaching.conversation import MemoryFile, Step, conversation, words
-from deepnb.models.teaching.memory import bullet
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.talk import MAX_CALLS, TRIES, TRIES_ZH, Use, plan
 from deepnb.values.agent import Skill
@@ -73,6 +70,10 @@ VIM = "Remember that I use vim"
 
 def writes(path: str, content: str) -> Use:
     return Use("write_file", {"file_path": path, "content": content})
+
+
+def task(agent: str, description: str) -> Use:
+    return Use("task", {"description": description, "subagent_type": agent})
 
 
 def edits(old: str, new: str) -> Use:
@@ -140,16 +141,19 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
     assert "credential" in text or "密码" in text
 
 
-def test_the_first_person_is_turned_only_where_the_rest_has_none() -> None:
-    assert bullet("I prefer tabs") == "- The user prefers tabs"
-    assert bullet("I prefer that you call me Ann") == "- I prefer that you call me Ann"
-
-
-def test_forget_looks_in_the_file_that_says_it() -> None:
+def test_forget_and_recall_look_where_it_is_said() -> None:
     files = (MemoryFile("/USER.md", ("- name: Ann",)), TABS)
     first = move("forget about tabs", memory=files, memory_path="/USER.md")
     assert isinstance(first, Use)
     assert first.args["file_path"] == PATH
+    memory = (MemoryFile(PATH, ("- The user prefers tabs", "- The user's dog is called Rex")),)
+    text = said("What is my dog called?", memory=memory)
+    assert "Rex" in text
+    assert "tabs" not in text
+    talk = [HumanMessage("Remember that I use vim"), AIMessage("ok"), HumanMessage("what do you remember?")]
+    assert '"I use vim"' in str(plan(conversation(talk), INTENTS))
+    talk[2:2] = [HumanMessage("forget that I use vim"), AIMessage("ok")]
+    assert "vim" not in str(plan(conversation(talk), INTENTS))
 
 
 @every_row(
@@ -175,20 +179,6 @@ def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
     assert "nothing" in text or "什么都不记得" in text
 
 
-def test_recall_answers_from_what_was_said_in_the_conversation_and_not_from_what_was_forgotten() -> None:
-    talk = [HumanMessage("Remember that I use vim"), AIMessage("ok"), HumanMessage("what do you remember?")]
-    assert '"I use vim"' in str(plan(conversation(talk), INTENTS))
-    talk[2:2] = [HumanMessage("forget that I use vim"), AIMessage("ok")]
-    assert "vim" not in str(plan(conversation(talk), INTENTS))
-
-
-def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
-    memory = (MemoryFile(PATH, ("- The user prefers tabs", "- The user's dog is called Rex")),)
-    text = said("What is my dog called?", memory=memory)
-    assert "Rex" in text
-    assert "tabs" not in text
-
-
 @every_row(
     ("request_", "expected"),
     [
@@ -208,41 +198,21 @@ def test_recall_takes_only_the_lines_that_are_asked_about() -> None:
         ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
         ("describe planets", Use("list_variables", {})),
         ("What columns does the data have?", Use("list_variables", {})),
-        (
-            "ask the critic subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "Ask the Critic sub-agent to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "please have my critic subagent look at /a.md",
-            Use("task", {"description": "look at /a.md", "subagent_type": "critic"}),
-        ),
-        ("let the `data-2` subagent list files", Use("task", {"description": "list files", "subagent_type": "data-2"})),
-        (
-            "use the subagent critic to list files",
-            Use("task", {"description": "list files", "subagent_type": "critic"}),
-        ),
-        (
-            "ask critic to remember that I use vim",
-            Use("task", {"description": "remember that I use vim", "subagent_type": "critic"}),
-        ),
+        ("ask the critic subagent to list files", task("critic", "list files")),
+        ("Ask the Critic sub-agent to list files", task("critic", "list files")),
+        ("please have my critic subagent look at /a.md", task("critic", "look at /a.md")),
+        ("let the `data-2` subagent list files", task("data-2", "list files")),
+        ("use the subagent critic to list files", task("critic", "list files")),
+        ("ask critic to remember that I use vim", task("critic", "remember that I use vim")),
         (
             "ask the critic subagent to ask the data-2 subagent to list files",
-            Use("task", {"description": "ask the data-2 subagent to list files", "subagent_type": "critic"}),
+            task("critic", "ask the data-2 subagent to list files"),
         ),
-        ("让 critic 子代理列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
-        ("请子代理 critic 去列出文件", Use("task", {"description": "列出文件", "subagent_type": "critic"})),
-        (
-            "ask a subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
-        ),
-        (
-            "ask the general-purpose subagent to list files",
-            Use("task", {"description": "list files", "subagent_type": "general-purpose"}),
-        ),
+        ("让 critic 子代理列出文件", task("critic", "列出文件")),
+        ("请子代理 critic 去列出文件", task("critic", "列出文件")),
+        ("ask a subagent to list files", task("general-purpose", "list files")),
+        ("ask the general-purpose subagent to list files", task("general-purpose", "list files")),
+        ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
         ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
         ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
         ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
@@ -261,31 +231,24 @@ def test_the_first_call(request_: str, expected: Use) -> None:
     assert move(request_, skills=(SKILL,), agents=AGENTS, tools=NOTES) == expected
 
 
-def test_a_file_is_quoted_shortly() -> None:
+def test_a_file_is_quoted_shortly_and_skills_are_listed_out_of_the_prompt() -> None:
     text = said("read /x.md", read("\n".join(f"line {i}" for i in range(50)), "/x.md"))
     assert "> line 0" in text
     assert "line 20" not in text
-
-
-def test_skills_are_listed_out_of_the_prompt() -> None:
     assert SKILL.description in said("what skills do you have?", skills=(SKILL,))
     assert "no skills" in said("what skills do you have?")
-
-
-def test_a_description_in_the_request_needs_no_look() -> None:
     then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=TOOLS | {"query_table"})
     assert isinstance(then, Use) and then.tool == "query_table"
 
 
-def test_a_tool_that_is_not_bound_is_never_called() -> None:
+def test_a_tool_that_is_not_bound_is_never_called_nor_more_than_six_in_a_turn() -> None:
     for request in ("list files", "Remember that I use vim", "ask a subagent to sing"):
         assert "not bound" in said(request, tools=frozenset())
-
-
-def test_no_more_than_six_calls_in_a_turn() -> None:
     turn = tuple(Step("grep", {}, "nothing") for _ in range(MAX_CALLS))
     assert "6" in said("list files", *turn)
     assert isinstance(move("list files", *turn[1:]), Use)
+    assert words("he prefers") == words("my preferences")
+    assert "制表" in words("用户喜欢用制表符")
 
 
 @every_row("request_", ["who are you?", "你是谁？", "What is 2 + 2?", "", "hello", "谢谢", "tell me a joke"])
@@ -295,11 +258,6 @@ def test_it_never_pretends(request_: str) -> None:
     assert len(text) < 600
     if request_ not in ("谢谢",):
         assert "rule-based" in text or "规则" in text
-
-
-def test_words_of_two_forms_are_one() -> None:
-    assert words("he prefers") == words("my preferences")
-    assert "制表" in words("用户喜欢用制表符")
 
 
 @every_row(
@@ -324,38 +282,34 @@ def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
     assert "- Use tabs" in said(request_, style, missing, wrote)
 
 
-def test_a_file_that_is_not_there_or_says_nothing_is_told() -> None:
+def test_what_was_not_written_is_told_as_that() -> None:
     request = "Read /style.md and remember what it says"
     gone = Step("read_file", {"file_path": "/style.md"}, "Error: File '/style.md' not found", failed=True)
     assert "failed. It said" in said(request, gone)
     assert "has nothing that I could remember" in said(request, read("# Style\n", "/style.md"))
     assert "already" in said(request, read("- a", "/style.md"), read("- a"))
-
-
-def test_a_change_that_waits_for_the_user_is_told_as_that() -> None:
     held = Step("write_file", {"file_path": PATH, "content": "- a\n"}, "Error: this change of /AGENTS.md waits for the user to confirm it (1 line that reads like an instruction, not in your words).", failed=True)  # fmt: skip
     gone = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not found", failed=True)
     text = said("Read /style.md and remember what it says", read("- a", "/style.md"), gone, held)
     assert "needs your approval" in text and "%memory pending" in text and PATH in text
 
 
-# -- a task is handed on by name, through the tool schema it is sent
-
-
 def handed(request: str, *turn: Step, agents=AGENTS) -> str | Use:
     return plan(asked(request, *turn, agents=agents), INTENTS)
 
 
-def test_one_that_is_not_there_is_said_and_not_called():
+def test_a_subagent_is_called_as_it_is_there_and_its_report_quoted():
     assert handed("ask the nobody subagent to sing") == (
         "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
     )
     assert "data-2" in str(handed("让 nobody 子代理唱歌"))
-
-
-def test_without_the_tool_it_says_so():
     done = plan(asked("ask the critic subagent to sing", tools=TOOLS - {"task"}), INTENTS)
     assert done == "I would call the tool `task` here, but it is not bound to me, so I stop."
+    assert handed("ask a subagent to sing", agents=("critic",)).args["subagent_type"] == "critic"
+    done = handed("ask the critic subagent to sing", Step("task", {}, "la la"))
+    assert done == "The subagent critic reported:\n> la la"
+    done = handed("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
+    assert done.startswith("The tool `task` failed. It said: Error: no subagent")
 
 
 @every_row("request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"])
@@ -365,39 +319,9 @@ def test_words_that_name_no_subagent_are_not_for_one(request_):
     assert "no subagent" not in getattr(done, "text", "")
 
 
-def test_any_subagent_is_the_first_where_there_is_no_general_purpose_one():
-    assert handed("ask a subagent to sing", agents=("critic",)).args["subagent_type"] == "critic"
-
-
-def test_the_report_is_quoted_and_a_refusal_said():
-    done = handed("ask the critic subagent to sing", Step("task", {}, "la la"))
-    assert done == "The subagent critic reported:\n> la la"
-    done = handed("ask the critic subagent to sing", Step("task", {}, "Error: no subagent was started.", failed=True))
-    assert done.startswith("The tool `task` failed. It said: Error: no subagent")
-
-
-# -- notes for the day, and searching
-
-
-@every_row(
-    "request_", ["Remember that the deadline is Friday", "记住截止日期是周五", "don't forget that Ana owns the data"]
-)
-def test_what_is_to_be_remembered_goes_to_the_memory_file(request_: str):
-    done = move(request_, tools=NOTES)
-    assert isinstance(done, Use) and done.tool == "write_file" and done.args["file_path"] == "/AGENTS.md"
-
-
-def test_without_the_tool_a_note_goes_to_the_memory_file():
-    done = move("Note that the deadline is Friday")
-    assert isinstance(done, Use) and done.args["file_path"] == "/AGENTS.md"
-
-
 @every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])
 def test_no_credential_is_noted(request_: str):
     assert isinstance(move(request_, tools=NOTES), str)
-
-
-# -- where it has no rule
 
 
 @every_row(("request_", "tries"), [("sing for me", TRIES), ("唱首歌", TRIES_ZH)])

@@ -1,7 +1,5 @@
 """What the teaching model reads out of a system prompt and of updates in the thread."""
 
-from __future__ import annotations
-
 from deepagents.middleware.summarization import DEEPAGENTS_DEFAULT_SUMMARY_PROMPT
 from langchain.agents.middleware.summarization import DEFAULT_SUMMARY_PROMPT
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, get_buffer_string
@@ -45,9 +43,6 @@ def test_the_system_prompt_is_taken_apart() -> None:
     assert prompt.memory[0].facts == ("The user prefers tabs", "see </agent_memory> in a line")
     assert prompt.skills == (SKILL,)
     assert prompt.memory_path == "/AGENTS.md"
-
-
-def test_an_empty_memory_names_the_path_to_write() -> None:
     text = (
         "<agent_memory>\n(nothing yet; write_file /notes/ME.md starts it)\n</agent_memory>\n"
         "<memory_guidelines>\nBe brief.\n</memory_guidelines>"
@@ -65,15 +60,9 @@ def test_an_update_in_the_thread_changes_what_is_known() -> None:
     seen = conversation([SystemMessage("x"), HumanMessage("what do you remember?"), note])
     assert seen.request == "what do you remember?"
     assert '"The user uses vim" (/AGENTS.md)' in str(plan(seen, INTENTS))
-
-
-def test_an_update_may_speak_of_two_files() -> None:
     diffs = FileDiff("/a.md", "- one\n- two\n", "- one\n").unified() + FileDiff("/b.md", None, "- three\n").unified()
     after = updated((MemoryFile("/a.md", ("- one", "- two")),), diffs)
     assert after == (MemoryFile("/a.md", ("- one",)), MemoryFile("/b.md", ("- three",)))
-
-
-# -- summaries by rule, asked for with the engine's own prompts
 
 
 def summed(request: str) -> str:
@@ -108,29 +97,20 @@ def test_the_engines_summary_prompt_is_recognised(prompt: str) -> None:
     )
 
 
-def test_summing_up_a_summary_loses_no_count_and_no_fact() -> None:
+def test_a_summary_is_short_loses_no_count_and_holds_no_credential() -> None:
     first = summary_of(TALK)
     again = [HumanMessage(f"Here is a summary:\n\n{first}"), AIMessage("ok"), HumanMessage("hello")]
     second = summary_of(again)
     assert "Requests so far: 3" in second
     assert "I prefer tabs over spaces & <b>" in second
     assert "Files read: /data.csv" in second
-
-
-def test_a_long_thread_gives_a_short_summary() -> None:
     talk: list[BaseMessage] = [HumanMessage(f"Remember that number {i} is {'very ' * 40}important") for i in range(200)]
     text = summary_of(talk)
     assert count(text) < 250
     assert "Requests so far: 200" in text
-
-
-def test_a_long_chinese_thread_does_too() -> None:
-    talk: list[BaseMessage] = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
+    talk = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
     assert count(summary_of(talk)) <= 250
-
-
-def test_a_credential_does_not_enter_a_summary() -> None:
-    talk: list[BaseMessage] = [HumanMessage("my password is hunter2")]
+    talk = [HumanMessage("my password is hunter2")]
     assert "hunter2" not in summary_of(talk)
 
 
@@ -142,9 +122,6 @@ def test_a_request_that_was_summarized_away_goes_on() -> None:
     assert plan(conversation([note], ["ls"]), INTENTS) == Use("ls", {"path": "/"})
 
 
-# -- what was brought back, and anchors beside a summary
-
-
 EARLIER = "From earlier in this conversation, word for word:\n\n<earlier>\n{}\n</earlier>"
 SUMMARY = "Requests so far: 2\n\n<anchors>\nWord for word from the part that was summarized:\n{}\n</anchors>"
 
@@ -154,23 +131,17 @@ def recalled(request: str, source: str, text: str) -> str:
     return str(TeachingModel().invoke([before, AIMessage("ok"), HumanMessage(request)]).content)
 
 
-def test_brought_back_is_nobodys_request():
+def test_what_was_brought_back_is_nobodys_request_and_is_answered_from():
     before = HumanMessage(
         EARLIER.format("### user\n\nRemember the milk"), additional_kwargs={"lc_source": "brought_back"}
     )
     assert conversation([HumanMessage("hello"), AIMessage("hi"), before]).request == "hello"
-
-
-def test_it_answers_from_what_was_brought_back_with_who_said_it():
     text = EARLIER.format(
         "### user\n\nWhat is the deadline of heron?\n\n### assistant\n\nThe heron deadline is 2026-12-15.\nNo more."
     )
     answer = recalled("When was the deadline of heron?", "brought_back", text)
     assert answer == 'The messages added from the history say:\n- "The heron deadline is 2026-12-15." (assistant)'
     assert "Nothing in my prompt" in recalled("What is the capital of Peru?", "brought_back", text)
-
-
-def test_it_answers_from_anchors():
     text = SUMMARY.format(
         "The user said: Never use inches.\nNumbers: timeout 37 ms | disk 9 GB\nPaths: /data/heron.csv"
     )

@@ -1,7 +1,5 @@
 """The window of a model on a server: asked for, learned of a refusal, guessed until then, kept with the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -74,12 +72,9 @@ def test_a_window_belongs_to_the_model_it_was_set_for() -> None:
         assert s.rule.window == 8_192
 
 
-def test_more_than_the_server_has_is_not_set() -> None:
+def test_a_server_is_asked_again_at_use_and_when_it_was_down() -> None:
     with local_server(KINDS[0], 6_000) as server:
         assert Session(NAME, base_url=server.url, max_input_tokens=32_000, namespace={}).rule.window == 6_000
-
-
-def test_a_server_that_was_down_is_asked_again_at_the_next_turn() -> None:
     with local_server(KINDS[0], 6_000) as server:
         pages, server.pages = server.pages, {"/v1/models": 503}
         s = Session(NAME, base_url=server.url, namespace={})
@@ -87,9 +82,6 @@ def test_a_server_that_was_down_is_asked_again_at_the_next_turn() -> None:
         server.pages = pages
         s.run("hi")
         assert (s.rule.window, s.rule.guessed) == (6_000, False)
-
-
-def test_one_with_another_window_by_now_is_asked_anew_at_use() -> None:
     with local_server(KINDS[0], 6_000) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         assert s.rule.window == 6_000
@@ -111,9 +103,6 @@ def test_a_larger_request_that_was_accepted_raises_a_guess() -> None:
         s = Session(NAME, base_url=server.url, namespace={})
         s.run("hi")
         assert (s.rule.window, s.rule.guessed) == (32_768, True)
-
-
-# -- learned of a refusal
 
 
 @pytest.mark.slow
@@ -152,22 +141,24 @@ def test_without_numbers_all_but_the_last_turn_goes() -> None:
         assert any(isinstance(e, Compacted) for t in s.turns for e in t.events)
 
 
-def test_what_the_server_says_is_quoted_and_the_setting_named() -> None:
+def test_what_the_server_says_is_quoted_and_makes_a_guess_known() -> None:
     with local_server(KINDS[0], 2_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         with pytest.raises(DeepnbError, match=r"exceeds the available context size \(2000 tokens\)") as error:
             s.run(FACTS * 4)
         assert "configure(max_input_tokens=N)" in str(error.value) and "\n" not in str(error.value)
         assert s.rule.window == 2_000
-
-
-def test_a_refusal_that_tells_what_was_guessed_makes_it_known() -> None:
     with OpenAIServer([KINDS[0].refuses(9_067, 8_192)]) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         assert (s.rule.window, s.rule.guessed) == (8_192, True)
         with pytest.raises(DeepnbError, match="9067 tokens"):
             s.run("hi")
         assert (s.rule.window, s.rule.guessed) == (8_192, False)
+    over = Fail(500, "the request exceeds the available context size. try increasing the context size")
+    with OpenAIServer([over]) as server:
+        with pytest.raises(DeepnbError, match="exceeds the available context size"):
+            Session(NAME, base_url=server.url, namespace={}).run("hi")
+        assert len(server.requests) <= 2
 
 
 def test_an_estimate_alone_refuses_nothing() -> None:
@@ -230,11 +221,3 @@ def test_the_words_of_a_refusal(words: str, window: int | None) -> None:
 )
 def test_another_refusal_is_none_of_these(words: str) -> None:
     assert not is_overflow(Refusal(words))
-
-
-def test_a_500_that_means_too_long_is_not_tried_again() -> None:
-    over = Fail(500, "the request exceeds the available context size. try increasing the context size")
-    with OpenAIServer([over]) as server:
-        with pytest.raises(DeepnbError, match="exceeds the available context size"):
-            Session(NAME, base_url=server.url, namespace={}).run("hi")
-        assert len(server.requests) <= 2

@@ -1,10 +1,8 @@
-"""What a notebook that was run leaves for front ends with other rules: VS Code, Colab, nbconvert, GitHub.
+"""What a notebook that was run leaves for front ends with other rules: VS Code, Colab, GitHub.
 
 Every picture and panel is in it. What VS Code and Colab take is a set of mime types and the core widgets; GitHub shows
-HTML with a list of tags and without styles; nbconvert's page is read here with all scripts gone.
+HTML with a list of tags and without styles.
 """
-
-from __future__ import annotations
 
 import json
 import re
@@ -84,7 +82,6 @@ BLOCKS = set(re.findall(r"\w+", "div p tr td th li ul ol pre table details summa
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The notebook as it is saved after it was run, the state of its widgets in it."""
     place = tmp_path_factory.mktemp("front_ends")
     notebook = nbformat.read(written(place / "all.ipynb", CELLS), as_version=4)
     resources = {"metadata": {"path": str(place)}}
@@ -95,7 +92,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def outputs(notebook: Any) -> list[tuple[str, dict[str, Any]]]:
-    """(source of its cell, data) of every output that is data."""
     return [
         (cell.source, dict(output.data))
         for cell in notebook.cells
@@ -126,12 +122,8 @@ COLUMNS = {"more", "layer", "in", "this", "needs", "call"}
 
 
 def missing(text: str, shown: str) -> list[str]:
-    """The words of a text that can't be read in what is shown; of one that was cut nothing is asked."""
     there = words(shown) | COLUMNS
     return sorted(word for word in words(TEXT_ONLY.sub("", text)) if word not in there)
-
-
-# -- the rules of VS Code and Colab
 
 
 def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
@@ -139,7 +131,9 @@ def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     empty = frozenset[str]()  # the place of what has come to an end, or is to come
     assert seen == {frozenset({"text/html", "text/plain"}), frozenset({WIDGET, "text/plain"}), empty}
     for source, data in outputs(ran):
-        buttons = WIDGET in data and "needs your approval" in "".join(d.get("text/plain", "") for s, d in outputs(ran) if s == source)
+        buttons = WIDGET in data and "needs your approval" in "".join(
+            d.get("text/plain", "") for s, d in outputs(ran) if s == source
+        )
         assert not data or data["text/plain"].strip() or buttons, source
         assert WIDGET not in data or set(data[WIDGET]) == {"version_major", "version_minor", "model_id"}, source
     streams = [o.text for cell in ran.cells for o in cell.outputs if o.output_type == "stream"]
@@ -162,13 +156,9 @@ def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any)
 
 
 def harm(html: str) -> list[str]:
-    """What would run, load or style the page."""
     return re.findall(
         r"<(?:script|style|iframe|object|embed|link|svg|img)\b|requirejs|(?:src|url)\s*[=(]\s*['\"\\]*http", html
     )
-
-
-# -- GitHub
 
 
 def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> None:
@@ -178,20 +168,6 @@ def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> No
         assert re.findall(r"<(\w+)", shown) == re.findall(r"<(\w+)", html), f"{source}: an element is lost"
         if source != "%agent xray":  # its text shows the ends of what the HTML folds
             assert missing(text, read(shown)) == [], source
-
-
-# -- nbconvert
-
-
-def exported(notebook: Any) -> str:
-    nbconvert = pytest.importorskip("nbconvert")
-    return str(nbconvert.HTMLExporter().from_notebook_node(notebook)[0])
-
-
-def test_an_exported_page_shows_all_of_it_without_a_script(ran: Any) -> None:
-    shown = read(exported(ran))
-    for source, _, text in (one for one in html_of(ran) if one[0] != "%agent xray"):
-        assert missing(text, shown) == [], source
 
 
 def test_a_saved_notebook_is_small(ran: Any, tmp_path: Path) -> None:

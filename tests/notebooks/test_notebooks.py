@@ -1,7 +1,5 @@
 """Each notebook runs, shows what it shows in its file, and tells the story the tour tells."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -11,7 +9,6 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from tests.support.notebooks import FIRST, HERE
 from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
 from tests.support.tables import every_row
 from tests.support.wings import wing
@@ -24,7 +21,6 @@ def sources(notebook: Any) -> list[str]:
 
 
 def prompts(notebook: Any) -> list[str]:
-    """Every prompt to the agent, in order."""
     found = []
     for source in sources(notebook):
         if source.startswith("%%agent"):

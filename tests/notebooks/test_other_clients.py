@@ -4,8 +4,6 @@ This stands for VS Code, Colab, consoles and whatever runs a notebook: what such
 here from the kernel's messages.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -31,8 +29,6 @@ TWICE = re.compile(r"\w.{24,}\w")
 
 
 class Seen:
-    """One cell as a front end shows it."""
-
     def __init__(self, source: str, ran: Ran, lacks: frozenset[str]) -> None:
         """`pages` are the words of its HTML, folds included, and of its updates where there are some."""
         self.source, self.ran = source, ran

@@ -1,7 +1,5 @@
 """The two tapes that come with the notebooks: they are current, say what they are, and play in a notebook's kernel."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

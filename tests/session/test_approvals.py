@@ -1,7 +1,5 @@
 """Approvals of a session: what asks, what waits, and how a turn goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -20,7 +18,6 @@ WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 
 
 def both(*calls: AIMessage) -> AIMessage:
-    """One answer with the calls of these."""
     return AIMessage("", tool_calls=[one for message in calls for one in message.tool_calls])
 
 
@@ -56,7 +53,6 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     ],
 )  # fmt: skip
 def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left, told):
-    """Also where the rule of the tool was changed after the word; a refusal by either holds."""
     s = on_disk(tmp_path, WRITE, "I see")
     s.run("go")
     given = word(s.asked[0])
@@ -66,21 +62,6 @@ def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left,
     result = s.snapshot.messages[-2]
     assert told in result.text and (result.status == "error") == (not left)
     assert [p.name for p in tmp_path.iterdir()] == left and s.text == "I see"
-
-
-def test_read_only_refuses_every_write_also_one_that_was_allowed():
-    ran = []
-
-    def boom() -> str:
-        """Go off."""
-        ran.append(1)
-        return ""
-
-    calls = [call("write_file", file_path="/a", content="x"), call("boom", "c2"), call("note", "c3", text="x")]
-    s = Session(model=Scripted(answers=[*calls, "done"]), tools=[boom], approve={"*": "read-only", "boom": "allow"})
-    s.run("go")
-    assert (ran, dict(s.files), s.asked) == ([], {}, ())
-    assert [m.status for m in s.snapshot.messages if m.role == "tool"] == ["error"] * 3
 
 
 def test_allowed_in_this_thread_and_in_no_other(tmp_path):
@@ -123,26 +104,6 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
     list(s.resume(asked[0].approve()))
     assert (tmp_path / "a.txt").exists() and s.text == "done"
     assert s.files["/mine.txt"] == "m" and "likes tea" in s.files["/AGENTS.md"]
-
-
-def test_a_word_from_another_thread_goes_to_its_own(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
-    word = s.asked[0].approve()
-    s.new("side")
-    list(s.resume(word))
-    assert s.thread == "side" and s.last.thread == "main" and (tmp_path / "a.txt").exists()
-
-
-def test_forgetting_and_compacting_do_not_drop_what_waits(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.memory.add("a secret")
-    s.run("go")
-    s.memory.forget("a secret")
-    with pytest.raises(DeepnbError):
-        s.compact()
-    list(s.resume(s.asked[0].approve()))
-    assert (tmp_path / "a.txt").exists() and "a secret" not in s.files.get("/AGENTS.md", "")
 
 
 def nested(tmp_path, *answers):
@@ -227,7 +188,6 @@ FOLDER = call("delete", file_path="/work/sub")
     ],
 )
 def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, made, there, written, name):
-    """What somebody wrote after the card was shown stays, and the call asks again, with the difference as it is now."""
     tmp_path = tmp_path_factory.mktemp("work")
     file = tmp_path / name
 
@@ -291,17 +251,6 @@ def test_memory_on_a_disk_does_not_ask_and_where_it_does_an_approval_holds_for_i
     (tmp_path / "AGENTS.md").write_text("- coffee\n")
     list(s.resume(s.asked[0].approve()))
     assert s.asked and (tmp_path / "AGENTS.md").read_text() == "- coffee\n"
-
-
-def test_a_subagents_call_asks_again_under_its_name(tmp_path):
-    s = nested(tmp_path, WRITE, call("write_file", "c9", file_path="/work/b.txt", content="y"), "ended", "ended", "all")
-    s.run("go")
-    (tmp_path / "b.txt").write_text("mine")
-    list(s.resume([c.approve() for c in s.asked]))
-    assert [(c.agent, c.args["file_path"]) for c in s.asked] == [("general-purpose", "/work/b.txt")]
-    assert (tmp_path / "b.txt").read_text() == "mine" and (tmp_path / "a.txt").exists()
-    list(s.resume(s.asked[0].approve()))
-    assert (tmp_path / "b.txt").read_text() == "y" and s.text == "all"
 
 
 @every_row("changed", ["mine", None])
@@ -422,7 +371,6 @@ def sends(what: str, ran: list[str]) -> Callable[[str], str]:
 
 
 def test_what_is_allowed_in_a_thread_ends_with_the_function():
-    """Another function of the same name asks, in each way that one gets there; the same one made again does not."""
     ran: list[str] = []
 
     def go(s: Session) -> bool:

@@ -1,7 +1,5 @@
 """The policy: which calls ask, run or are refused, and what a decision is bound to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -93,7 +91,7 @@ def test_a_digest_is_of_the_arguments_whatever_their_order(a, b):
     assert digest("x", a) != digest("y", a)
 
 
-def test_effects():
+def test_effects_and_how_a_tool_is_marked():
     theirs: Any = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
     effects = Effects(lambda path: not path.startswith("/work"), theirs, frozenset({"g"}))
     found: list[tuple[str, Any, str]] = [
@@ -114,8 +112,6 @@ def test_effects():
     ]
     assert [(name, args, effects.of(name, args)) for name, args, _ in found] == found
 
-
-def test_marking_a_tool():
     @deepnb.reads
     def look() -> str:
         """Look."""

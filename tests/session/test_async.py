@@ -1,13 +1,11 @@
 """Turns on an event loop: one, three at once, cancelled; and tools that are only coroutines, in every kind of run."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool, StructuredTool, ToolException, tool
+from langchain_core.tools import BaseTool, StructuredTool, tool
 
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import coroutines
@@ -180,22 +178,6 @@ def test_a_coroutine_is_a_tool(kind: str, way: str):
     assert (ended.status, ended.result) == ("ok", "5 on deepnb-loop")
 
 
-def test_two_coroutines_run_on_one_loop_at_once():
-    met: list[asyncio.Event] = []
-
-    async def meet() -> str:
-        """Wait for the other."""
-        met.append(asyncio.Event())
-        while len(met) < 2:
-            await asyncio.sleep(0.01)
-        return "met"
-
-    calls = call("meet", id="c1")
-    calls.tool_calls.append({"name": "meet", "args": {}, "id": "c2", "type": "tool_call"})
-    s = session(calls, "done", tools=[meet], approve={"meet": "allow"})
-    assert [e.result for e in s.run("p").events if isinstance(e, ToolEnded)] == ["met", "met"]
-
-
 def test_a_subagents_coroutine_is_a_tool_too():
     agent = {"name": "adder", "description": "Adds.", "system_prompt": "Add.", "tools": [slow_sum]}
     task = call("task", description="add", subagent_type="adder")
@@ -203,17 +185,6 @@ def test_a_subagents_coroutine_is_a_tool_too():
     s = session(task, inner, "five", "done", subagents=[agent], approve={"slow_sum": "allow"})
     results = [e.result for e in s.run("p").events if isinstance(e, ToolEnded)]
     assert results[0] == "5 on deepnb-loop"
-
-
-def test_what_a_coroutine_raises_is_what_a_function_would():
-    async def fail() -> str:
-        """Fail."""
-        raise ToolException("no")
-
-    made = StructuredTool.from_function(coroutine=fail, handle_tool_error=True)
-    s = session(call("fail"), "done", tools=[made], approve={"fail": "allow"})
-    (ended,) = (e for e in s.run("p").events if isinstance(e, ToolEnded))
-    assert ended.result == "no" and ended.status == "error"
 
 
 @every_row("stop", [SystemExit(), KeyboardInterrupt(), TimeoutError("its own")])

@@ -1,7 +1,5 @@
 """Eight graphs of somebody else's, and what a session does with each: it works, or one line says why not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,9 @@ from deepnb.middleware import CompactionMiddleware, MemoryMiddleware
 from deepnb.models import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
-from tests.support.graphs import ANSWER, GRAPHS, QUESTION, lookup, model
+from tests.support.graphs import ANSWER, GRAPHS, lookup, model
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
-from tests.support.wings import wing
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
@@ -35,7 +32,6 @@ def session(name: str, folder: Path, **options: Any) -> deepnb.Session:
 
 
 def finished(s: deepnb.Session, prompt: str = "What is the answer?", **how: Any) -> Turn:
-    """A turn to its end, the question of the graph that asks one answered."""
     return answered(s, s.run(prompt, **how))
 
 
@@ -158,20 +154,6 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
 
 
 @EVERY
-@wing("compare")
-def test_a_turn_in_the_background_lands_in_a_thread_of_its_own(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    finished(s)
-    job = s.start("And then?")
-    turn = job.wait(30)
-    assert turn is not None
-    s.switch(job.thread)
-    assert answered(s, turn).text == "As before."
-    s.switch("main")
-    assert len(s.turns) == 1
-
-
-@EVERY
 def test_limits_end_a_turn_in_order_and_it_goes_on(name: str, tmp_path: Path) -> None:
     s = session(name, tmp_path)
     turn = finished(s, max_steps=1) if name != "question" else s.run("What?", max_steps=1)
@@ -182,20 +164,6 @@ def test_limits_end_a_turn_in_order_and_it_goes_on(name: str, tmp_path: Path) ->
     assert turn.interrupted == "reached the limit of 1 step"
     list(s.resume())
     assert s.text == ANSWER
-
-
-@EVERY
-def test_a_stream_that_is_left_keeps_what_was_reached(name: str, tmp_path: Path) -> None:
-    s = session(name, tmp_path)
-    stream = s.stream("What is the answer?")
-    for event in stream:
-        if isinstance(event, ToolEnded) or name == "question":
-            break
-    stream.close()
-    assert stream.turn is not None
-    if s.asked:
-        assert answered(s, s.turns[-1]).text == ANSWER
-    assert finished(s, "And then?").error is None
 
 
 @EVERY
@@ -241,16 +209,6 @@ def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_pa
     assert not on_disk or (tmp_path / "AGENTS.md").read_text() == "- Be brief.\n- Be kind.\n"
 
 
-def test_what_is_forgotten_leaves_the_file_and_the_next_turn_runs(tmp_path: Path) -> None:
-    s = session("deepagents", tmp_path)
-    s.memory.add("Be brief.")
-    s.memory.add("Be kind.")
-    finished(s)
-    s.memory.forget("Be brief.")
-    assert "brief" not in s.memory.text() and finished(s, "And then?").text == "As before."
-    assert ["brief" in piece.text for piece in s.xray().request if "Be kind." in piece.text] == [False]
-
-
 def test_what_its_tools_write_to_memory_is_in_the_journal(tmp_path: Path) -> None:
     noted = Scripted(answers=[call("write_file", file_path="/AGENTS.md", content="- Be kind.\n"), "Noted."])
     s = deepnb.Session(graph=create_deep_agent(model=noted, memory=["/AGENTS.md"]))
@@ -260,21 +218,6 @@ def test_what_its_tools_write_to_memory_is_in_the_journal(tmp_path: Path) -> Non
     assert [d.path for d in s.memory.diff(0, 1)] == ["/AGENTS.md"]
     s.memory.revert(entry.id)
     assert s.memory.text() == ""
-
-
-def test_a_question_is_answered_with_json(tmp_path: Path) -> None:
-    s = session("question", tmp_path)
-    turn = s.run("What is the answer?")
-    (asked,) = turn.asked
-    assert asked.is_question and asked.args == QUESTION
-    assert s.pending == "the graph asks a question: %agent resume JSON"
-    with pytest.raises(deepnb.DeepnbError, match="needs an answer"):
-        s.run("Something else")
-    with pytest.raises(deepnb.DeepnbError, match="takes an answer"):
-        asked.approve()
-    list(s.resume(asked.answer({"hall": 7})))
-    assert [m.text for m in s.snapshot.messages][1] == "The hall is 7."
-    assert s.text == ANSWER and s.pending is None
 
 
 @every_row("mode", ["batched", "per_call"])
@@ -321,6 +264,11 @@ def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
     graph = StateGraph(MessagesState).add_node("ask", ask).add_edge(START, "ask").add_edge("ask", END).compile()
     s = deepnb.Session(graph=graph)
     s.run("go")
+    assert s.pending == "the graph asks a question: %agent resume JSON"
+    with pytest.raises(deepnb.DeepnbError, match="needs an answer"):
+        s.run("Something else")
+    with pytest.raises(deepnb.DeepnbError, match="takes an answer"):
+        s.asked[0].approve()
     list(s.resume(s.asked[0].answer("yes")))
     assert [c.args for c in s.asked] == [{"value": "sure?"}]
     list(s.resume(s.asked[0].answer(False)))

@@ -1,7 +1,5 @@
 """Bringing offloaded messages back: what the model is sent, how often, and what becomes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -36,7 +34,6 @@ def compacted(model: Phased, **options: Any) -> Session:
 
 
 def sent(model: Phased) -> list[str]:
-    """The texts of the last request, less its system prompt and its summary."""
     return [m.text for m in model.requests[-1][2:]]
 
 
@@ -155,7 +152,7 @@ def test_it_survives_a_turn_that_failed(again: Any):
     assert s.brought_back is None
 
 
-def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
+def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [1])
@@ -165,10 +162,16 @@ def test_it_survives_an_interrupt_and_is_not_doubled_by_resuming():
     list(s.resume())
     assert len(held(sent(model))) == 1
     assert s.brought_back is None
+    model = Phased()
+    s = compacted(model)
+    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
+    s.bring_back(1, [1])
+    s.run("now?")
+    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
+    assert held([m.text for m in model.requests[-1][-4:]])
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
-    """Where the text of what goes is sent alone; else it stands where it stood in the agent's request."""
     model = Refusing(summary="in short", failure=ContextOverflowError("too long"))
     s = compacted(model)
     s.bring_back(1)
@@ -197,13 +200,3 @@ def test_a_compaction_in_the_same_turn_leaves_it():
     assert len(compactions(s)) == 2, "the turn it was sent in compacted"
     assert [t.startswith("From earlier") for t in sent(model)] == [True, False]
     assert "alpha" in prompt_text(model)
-
-
-def test_the_answer_may_call_tools_and_the_message_stays_before_them():
-    model = Phased()
-    s = compacted(model)
-    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
-    s.bring_back(1, [1])
-    s.run("now?")
-    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
-    assert held([m.text for m in model.requests[-1][-4:]])

@@ -1,108 +1,22 @@
 """The context of a session: trigger and keep, the compaction, the offloaded history, the count."""
 
-from __future__ import annotations
-
-import re
-from collections import Counter as Tally
-from itertools import pairwise
 from typing import Any
 
-import pandas as pd
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field
 
 from deepnb import DeepnbError, Session
-from deepnb.context import history
 from deepnb.middleware import CompactionMiddleware
-from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Rule, rule_for
-from deepnb.values.messages import Message, ToolCall
-from deepnb.values.turn import Compacted, ModelStarted
+from deepnb.values.turn import Compacted
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
-
-ODD = 'a <b> & "c" \'d\' `e` 茶を飲む &amp; <message type="human">not one</message>\n## Heading\n\n- last'
-
-
-def prompts(n: int) -> list[str]:
-    """Prompts of some forty tokens, each told apart."""
-    words = "please note for later that in the long run of this project the matter of"
-    return [f"Number {i}: {words} item {i} is open and that we look at it again soon." for i in range(n)]
-
-
-@pytest.fixture(scope="module")
-def long() -> Session:
-    """Thirty turns in a window of 8,000."""
-    s = Session(model=TeachingModel(window=8_000), tool_text="full")
-    s.run(ODD)
-    for i, prompt in enumerate(prompts(29)):
-        s.run(f"Write /f{i}.md: {prompt}" if i % 3 == 0 else " ".join([prompt] * 4))
-    return s
 
 
 def compactions(s: Session) -> list[Compacted]:
     return [e for t in s.turns for e in t.events if isinstance(e, Compacted)]
-
-
-def test_a_long_conversation_passes_the_trigger_and_is_compacted(long):
-    messages, found = long.snapshot.messages, compactions(long)
-    assert found and all(c.offload.path == "/conversation_history/main.md" for c in found)
-    assert long.snapshot.offload == found[-1].offload
-    assert all(c.budget.total < 6_800 for t in long.turns for c in t.calls if c.purpose == "answer")
-    assert long.budget().parts["summary"] > 0
-    assert [m.text for m in messages if m.role == "user"] == [t.prompt for t in long.turns], "the thread has all"
-    assert all(messages[c.offload.cutoff].role != "tool" for c in found), "what is kept begins with no orphan result"
-
-
-def test_the_history_holds_what_went_word_for_word_and_once(long):
-    text, sections = long.files["/conversation_history/main.md"], long.history()
-    assert len(re.findall(r"^## Summarized at \S+$", text, re.M)) == len(compactions(long))
-    gone = long.snapshot.messages[: long.snapshot.offload.cutoff]
-    bodies = Tally(m.text for m in gone if m.text)
-    assert {body: text.count(f"\n\n{body}\n\n") for body in bodies} == bodies and ODD in text
-    assert "conversation_history" not in text and "has been summarized" not in text, "no earlier summary is stored"
-    assert sum(section.messages for section in sections) == len(gone) > 0
-    assert [s.at for s in sections] == [c.offload.at for c in compactions(long)]
-    table = pd.DataFrame(sections)
-    assert list(table["messages"]) == [section.messages for section in sections]
-    assert {"at", "path", "text"} <= {*table.columns}
-
-
-def test_the_gauge_is_what_the_model_reports(long):
-    calls = [c for t in long.turns for c in t.calls]
-    assert len(calls) > 30
-    for c in calls:
-        assert c.usage is not None
-        assert (c.budget.total, c.budget.exact) == (c.usage.input, True), c
-    assert [t.budget.reported for t in long.turns] == [t.budget.total for t in long.turns]
-
-
-# -- the border
-
-
-def three_turns(**options) -> Session:
-    s = Session(model=TeachingModel(window=100_000), keep=("tokens", 100), tool_text="full", **options)
-    for prompt in prompts(3):
-        s.run(prompt)
-    return s
-
-
-def test_it_compacts_exactly_at_the_border():
-    last, fired = prompts(4)[3], {}
-    total = three_turns().run(last).budget.total
-    for more in (-1, 0, 1):
-        s = three_turns(trigger=("tokens", total + more))
-        s.run(last)
-        fired[more] = bool(compactions(s))
-    assert fired == {-1: True, 0: True, 1: False}
-
-
-def test_without_a_window():
-    s = Session(model=Scripted(answers=["ok"], profile=None))
-    assert (s.rule.trigger, s.rule.keep) == (("tokens", 170_000), ("messages", 6))
-    assert Session(max_input_tokens=1_000).rule.trigger_tokens == 850
 
 
 def test_a_fork_writes_a_file_of_its_own():
@@ -123,7 +37,7 @@ def test_a_fork_writes_a_file_of_its_own():
     assert s.history() == ()
 
 
-def test_a_subagent_does_not_write_into_the_threads_history():
+def test_a_subagent_neither_writes_into_the_threads_history_nor_inherits_what_was_compacted():
     task = call("task", id="t1", description="work", subagent_type="general-purpose")
     nested = [call("ls", id=f"n{i}", path="/") for i in range(4)]
     s = Session(model=Scripted(answers=[task, *nested, "end"]), trigger=("messages", 4), keep=("messages", 1))
@@ -131,9 +45,6 @@ def test_a_subagent_does_not_write_into_the_threads_history():
     assert any(e.path == ("t1",) for e in compactions(s))
     assert "/conversation_history/main.md" not in s.files
     assert s.snapshot.offload is None
-
-
-def test_a_subagent_does_not_inherit_what_was_compacted():
     task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
     model = Scripted(answers=["ok"])
     s = Session(model=model, trigger=("messages", 4), keep=("messages", 1))
@@ -155,40 +66,6 @@ def test_long_arguments_in_old_messages_are_cut_in_the_request_only():
         s.run(prompt)
     assert s.files["/a.md"] == long_text
     assert s.snapshot.messages[1].tool_calls[0].args["content"] == long_text
-
-
-# -- history as a file
-
-
-MESSAGES = [
-    Message("1", "user", ODD),
-    Message("2", "assistant", "", (ToolCall("c", "write_file", {"file_path": "/茶.md", "n": 1}),)),
-    Message("3", "tool", "done", name="write_file", tool_call_id="c"),
-    Message("4", "assistant", "said"),
-]
-
-
-def test_a_section_as_it_stands_in_the_file():
-    assert history.section("2026-01-31T09:00:00+00:00", MESSAGES) == (
-        "## Summarized at 2026-01-31T09:00:00+00:00\n\n4 messages\n"
-        "<!-- 19 lines: 6b86b273ff34:7 d4735e3a265e:4 4e07408562be:4 4b227777d4dd:4 -->\n\n"
-        f"### user\n\n{ODD}\n\n"
-        '### assistant\n\n→ write_file {"file_path": "/茶.md", "n": 1}\n\n'
-        "### tool write_file\n\ndone\n\n"
-        "### assistant\n\nsaid\n\n"
-    )
-
-
-def test_growth_and_turns_left():
-    s = Session(model=TeachingModel(window=8_000))
-    for prompt in prompts(4):
-        s.run(prompt)
-    budget = s.budget()
-    totals = [t.budget.total for t in s.turns]
-    assert budget.growth == tuple(b - a for a, b in pairwise(totals))
-    assert budget.turns_left == int((budget.left or 0) // (sum(budget.growth) / 3))
-    started = [[e for e in t.events if isinstance(e, ModelStarted)][-1] for t in s.turns]
-    assert [e.call.budget.total for e in started] == totals
 
 
 # -- what keeps as much as sets a compaction off is refused, or does not come to be
@@ -232,14 +109,11 @@ def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
     assert s.rule.keep == sizes["keep"]
 
 
-def test_the_teaching_models_window_is_known_before_it_is_made_and_the_middleware_refuses_too() -> None:
+def test_keep_is_checked_against_the_trigger_in_force() -> None:
     with pytest.raises(DeepnbError, match="of a window of 8,000 tokens"):
         Session(trigger=("fraction", 0.5), keep=("tokens", 4_000))
     with pytest.raises(DeepnbError, match="is not less than"):
         CompactionMiddleware(scripted(), trigger=("messages", 3), keep=("messages", 3))
-
-
-def test_one_of_the_two_is_checked_against_the_other_in_force() -> None:
     s = Session(model=scripted(), keep=("fraction", 0.4))
     with pytest.raises(DeepnbError, match=r"keep=\('fraction', 0.4\) is not less than trigger=\('fraction', 0.3\)"):
         s.configure(trigger=("fraction", 0.3))
@@ -325,19 +199,6 @@ def test_what_was_learned_belongs_to_the_model():
     again.run("one")
     other.run("one")
     assert 2 <= again.turns[0].requested[0].budget.total / other.turns[0].requested[0].budget.total <= 2.1
-
-
-@every_row("times", [1.0, 2.0, 3.0])
-def test_no_request_after_the_first_is_longer_than_the_window(times):
-    """The trigger goes by what was reported, not by what was counted at first."""
-    model = Reporting(answers=["an answer " * 40], times=times)
-    s = session(model, max_input_tokens=24_000, enable_memory=False)
-    for i in range(14):
-        s.run(f"prompt {i} " + "word " * 600)
-    calls = [call for turn in s.turns for call in turn.requested if call.usage]
-    assert max(call.usage.input for call in calls[1:]) <= 24_000
-    compacted = [i for i, turn in enumerate(s.turns) if any(isinstance(e, Compacted) for e in turn.events)]
-    assert bool(compacted) == (times > 1) or compacted[0] > 8
 
 
 def test_a_recorded_session_counts_as_if_nothing_was_reported(tmp_path):

@@ -1,7 +1,5 @@
 """Editing notebooks in a session: approval, the card, subagents, calls at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +63,6 @@ def test_it_asks_and_writes_what_was_approved(file: Path, word: Any, left: list[
     assert left != ["x = 2", B] or "replaced cell 1" in results(s)[0][1]
 
 
-@every_row(
-    "how, left", [({"edit_notebook": "deny"}, "x = 1"), ("read-only", "x = 1"), ({"edit_notebook": "allow"}, "x = 2")]
-)
-def test_by_a_rule_it_is_written_or_not_unasked(file: Path, how: Any, left: str):
-    file.write_bytes(NEW)
-    s = session(edit(file), "done", approve=how)
-    assert s.run("change it").asked == () and cells(file) == [left, B] and s.text == "done"
-
-
 def test_a_file_that_changed_below_its_card_is_not_written(file: Path):
     s = session(edit(file), "done")
     (asked,) = s.run("change it").asked
@@ -115,15 +104,6 @@ def test_of_two_at_once_one_is_written_and_the_other_is_for_an_old_version(file:
     assert cells(file) in (["x = 2", B], ["first", "x = 1", B])
 
 
-def test_a_subagent_asks_as_well(file: Path):
-    task = call("task", "t1", description="edit it", subagent_type="general-purpose")
-    s = session(task, edit(file), "nested done", "done")
-    (asked,) = s.run("go").asked
-    assert asked.agent == "general-purpose" and file.read_bytes() == NEW
-    list(s.resume(asked.approve()))
-    assert cells(file) == ["x = 2", B]
-
-
 def test_the_card_shows_every_line_of_every_cell(file: Path):
     long = "\n".join(f"line {n}" for n in range(500))
     s = session(edit(file, edits=[{"replace": 2, "source": long}, {"delete": 1}]), "done")
@@ -136,13 +116,3 @@ def test_the_card_shows_every_line_of_every_cell(file: Path):
     card = approval_view([CallCard(1, asked, hidden)])
     assert all("⟨U+202E⟩evil⟨U+200B⟩" in said and "\u202e" not in said for said in (card.text(), card.html()))
     assert "line 499" in html and "<b>2" not in html and "&lt;b&gt;2" in html
-
-
-def test_a_tool_of_the_users_with_that_name_is_theirs(file: Path):
-    def edit_notebook(path: str) -> str:
-        """Mine."""
-        return "mine"
-
-    s = session(call("edit_notebook", path="nothing"), "done", tools=[edit_notebook])
-    (asked,) = s.run("go").asked
-    assert s.approvals.change(asked) is None

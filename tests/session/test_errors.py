@@ -1,7 +1,5 @@
 """Errors by kind, each one line with what to do; names that no file has, and half characters, which raise no others."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable
@@ -18,8 +16,6 @@ from tests.support.wings import wing
 
 
 def waiting() -> Session:
-    """A session whose turn needs approval."""
-
     def launch() -> str:
         """Launch it."""
         return "launched"
@@ -38,6 +34,7 @@ KINDS: dict[type[deepnb.DeepnbError], list[Callable[[], object]]] = {
         lambda: Session().memory.search(" "),
         lambda: Session().mount("/", "disk:x"),
         lambda: Session().skills.new("Not A Name"),
+        lambda: Session().skills.write("Not A Name", "x"),
     ],
     deepnb.LimitError: [lambda: Session().memory.load(large())],
     deepnb.NotFoundError: [

@@ -1,7 +1,5 @@
 """The Python face: options by name, with a line each; what a session holds for LangGraph; its end; and its types."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess
@@ -30,11 +28,8 @@ def lines(function: Any) -> dict[str, str]:
     return dict(re.findall(r"^ *- (\w+): (.+)", inspect.getdoc(function) or "", re.M))
 
 
-def test_a_session_spells_out_each_option_with_a_line():
+def test_a_session_spells_out_each_option_with_a_line_and_its_default():
     assert [*parameters(Session)] == [*lines(Session)] == [*OPTIONS, "clock", "persist"]
-
-
-def test_what_is_shown_as_default_is_the_default():
     there = Session().options
     for name, one in parameters(Session).items():
         if name in ("prices", "namespace"):
@@ -85,7 +80,7 @@ def test_config_is_the_thread_for_langgraph():
     assert s.config == {"configurable": {"thread_id": "b"}} and not s.graph.get_state(s.config).values
 
 
-def test_a_closed_session_begins_no_turn_and_can_be_closed_again():
+def test_a_closed_session_begins_no_turn_and_closing_stops_the_one_that_runs():
     with Session(model=Scripted(answers=["one"])) as s:
         s.memory.add("likes tea", "/MEMORY.md")
         assert s.memory.search_hits("tea") and s.run("p").text == "one"
@@ -94,9 +89,6 @@ def test_a_closed_session_begins_no_turn_and_can_be_closed_again():
         with pytest.raises(DeepnbError, match="this session is closed"):
             begin()
     assert s.text == "one" and "likes tea" in s.files["/MEMORY.md"]
-
-
-def test_closing_stops_the_turn_that_runs():
     s = Session(model=Scripted(answers=[call("write_file", file_path="/a.md", content="x"), "done"]))
     stream = s.stream("p")
     while not isinstance(next(stream), deepnb.ToolEnded):
@@ -143,27 +135,22 @@ def talk() -> str:
             match event:
                 case deepnb.TextDelta(text=text, call=number):
                     reveal_type((text, number))
-                case deepnb.ToolStarted(name=name, args=args):
-                    reveal_type((name, args))
-                case deepnb.ToolEnded() as ended:
-                    reveal_type((ended.status, ended.seconds, ended.result))
+                case deepnb.ToolStarted() | deepnb.ToolEnded() as tool:
+                    reveal_type((tool.name, tool.path))
                 case deepnb.Asked(call=call):
                     reveal_type(call.args)
                 case deepnb.Compacted(offload=offload):
                     reveal_type(offload.before)
-                case deepnb.ModelEnded(call=done):
-                    reveal_type(done.usage)
                 case _:
                     reveal_type(event)
         reveal_type(stream.turn)
         for event in session.resume(decisions(session.asked)):
             reveal_type(event)
-        budget = session.budget()
-        if budget is not None:
+        if budget := session.budget():
             reveal_type((budget.total, budget.parts["memory"], budget.left, budget.rule.trigger_tokens))
-        reveal_type((session.files["/AGENTS.md"], [*session.files.items()], session.turns[0].usage.input))
+        reveal_type((session.files["/AGENTS.md"], session.turns[0].usage.input, session.snapshot.files, session.threads))
         reveal_type((session.memory.log_entries(), session.memory.search_hits("tea"), session.skills.list_skills()))
-        reveal_type((session.snapshot.files, session.threads, session.history(), session.xray(1, 1)))
+        reveal_type((session.history(), session.xray(1, 1)))
         session.configure(max_steps=3, model="offline")
         return session.text
 
@@ -196,7 +183,6 @@ deepnb.Session(max_steps="3")
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `mypy --strict` says of both scripts in a folder that knows nothing of this project."""
     folder = tmp_path_factory.mktemp("typed")
     (folder / "script.py").write_text(SCRIPT)
     (folder / "slips.py").write_text(SLIPS)

@@ -1,7 +1,5 @@
 """`session.part` and `session.backend`: the agent's files outside a run, whenever that is."""
 
-from __future__ import annotations
-
 import pytest
 from deepagents.backends.protocol import BackendProtocol
 
@@ -11,53 +9,13 @@ from tests.support.scripted import call, session, unasked
 from tests.support.tables import every_row
 
 
-def test_before_the_first_turn_and_between_two():
-    s = session("ok", call("read_file", file_path="/a.md"), "read")
-    s.files["/a.md"] = "one\n"
-    s.files["/dir/b.md"] = "two"
-    assert dict(s.files) == {"/a.md": "one\n", "/dir/b.md": "two"} and len(s.files) == 2
-    del s.files["/a.md"]
-    assert "/a.md" not in s.files
-    turn = s.run("p")
-    assert turn.before.files == turn.after.files == {"/dir/b.md": "two"}
-    s.files["/a.md"] = "put in\n"
-    s.files["/a.md"] = "put in anew\n"
-    (ended,) = [e for e in s.run("read it").events if isinstance(e, ToolEnded)]
-    assert "put in anew" in ended.result
-    del s.files["/a.md"]
-    assert dict(s.files) == dict(s.snapshot.files) == {"/dir/b.md": "two"}
-
-
-def test_a_write_while_a_turn_is_unfinished_waits_and_is_read_back_at_once():
-    s = session(call("ls", path="/"), "end")
-    s.files["/gone.md"] = "x"
-    s.run("p", max_steps=1)
-    asked = s.pending
-    assert asked == "interrupted before model: %agent resume"
-    s.files["/a.md"] = "waits\n"
-    s.files["/a.md"] += "twice\n"
-    del s.files["/gone.md"]
-    s.memory.add("likes tea")
-    assert dict(s.files) == dict(s.snapshot.files) == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
-    assert s.pending == asked
-    assert s.graph.get_state(s.config).values["files"].keys() == {"/gone.md"}
-    list(s.resume())
-    assert s.pending is None
-    held = s.graph.get_state(s.config).values["files"].keys()
-    assert held == {"/a.md"}, "memory is in its home"
-    assert s.run("next").before.files == {"/AGENTS.md": "- likes tea\n", "/a.md": "waits\ntwice\n"}
-
-
-def test_a_write_that_waits_lands_before_the_next_prompt_too():
+def test_a_write_that_waits_lands_before_the_next_prompt_and_is_not_lost_by_closing():
     s = session(call("ls", path="/"), call("read_file", file_path="/a.md"), "end")
     s.run("p", max_steps=1)
     s.files["/a.md"] = "waited\n"
     turn = s.run("read")
     assert turn.before.files == {"/a.md": "waited\n"}
     assert "waited" in next(e.result for e in turn.events if isinstance(e, ToolEnded))
-
-
-def test_a_write_that_waits_is_not_lost_by_closing_the_iterator_at_once():
     s = session(call("ls", path="/"), "end")
     s.run("p", cell="c", max_steps=1)
     s.files["/a.md"] = "waits\n"
@@ -113,7 +71,7 @@ def test_the_backend_is_a_deepagents_backend_outside_a_run(when):
     assert list(s.files) == ["/d/a.md"]
 
 
-def test_a_tool_that_uses_the_backend_writes_through_the_run():
+def test_a_tool_writes_through_the_run_and_watchers_are_told():
     def keep(text: str) -> str:
         """Keep a text."""
         s.files["/kept.md"] = text
@@ -123,9 +81,6 @@ def test_a_tool_that_uses_the_backend_writes_through_the_run():
     turn = s.run("p")
     assert turn.after.files == {"/kept.md": "x"}
     assert dict(s.files) == {"/kept.md": "x"}
-
-
-def test_watchers_are_told_of_writes_and_turns():
     s = session()
     seen: list[int] = []
     end = s.workspace.current.watch(lambda: seen.append(len(s.turns)))

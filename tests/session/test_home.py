@@ -1,7 +1,5 @@
 """Memory has one home, whichever thread writes it: what any walk through a session leaves there, and as of each turn."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -35,11 +33,9 @@ class Walk:
 
     @property
     def here(self) -> dict[str, str]:
-        """The memory of the current thread."""
         return self.memory[self.home[self.s.thread]]
 
     def step(self, op: str, pick: int) -> None:
-        """Do one thing, here and there."""
         self.number += 1
         s, n, thread = self.s, self.number, self.s.thread
         match op:
@@ -123,7 +119,6 @@ class Walk:
 
 @contextmanager
 def opener(kind: str) -> Iterator[Callable[[], Session]]:
-    """What opens a session whose memory is kept there, again and again."""
     folder, saver = Path(tempfile.mkdtemp()), InMemorySaver()
 
     def opened() -> Session:
@@ -141,7 +136,6 @@ def opener(kind: str) -> Iterator[Callable[[], Session]]:
 
 
 def walk(steps: str) -> list[tuple[str, int]]:
-    """Steps as an example names them, each with what it picks, or 0."""
     parts = [step.partition(": ") for step in steps.split(", ")]
     return [(op, int(pick or 0)) for op, _, pick in parts]
 

@@ -1,7 +1,5 @@
 """Images with a prompt: what a model that sees is sent, and what one gets that does not."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -96,18 +94,6 @@ def test_images_are_counted_about_and_so_the_count_is_not_exact():
     assert (seen.total - plain.total, plain.exact, seen.exact) == (410, True, False)
 
 
-def test_a_compaction_saves_the_image_as_a_file_and_names_it():
-    model = sees(*["ok"] * 8)
-    s = Session(model=model, keep=("messages", 1))
-    s.run("what is it?", images=[PNG])
-    s.run("b " * 200)
-    s.compact()
-    (media,) = (path for path in s.snapshot.binary if "/media/" in path)
-    assert media in s.files["/conversation_history/main.md"]
-    s.run("and now?")
-    assert not [b for m in model.requests[-1] for b in m.content_blocks if b["type"] == "image"]
-
-
 class Trap:
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)
@@ -134,8 +120,6 @@ PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQAB
 
 
 class Plotting(PlainKernel):
-    """A namespace whose code can show a plot."""
-
     @contextmanager
     def displaying(self, take: Take) -> Iterator[None]:
         self.namespace["plot"] = lambda: take(Display({"image/png": PLOT, "text/plain": "<Figure>"}))

@@ -1,7 +1,5 @@
 """The profile for a small window: seven tools, the others by name; tools and parts that are switched off."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any
@@ -107,7 +105,6 @@ def sent(**options: Any) -> tuple[Sent, ...]:
 
 @cache
 def everything() -> tuple[Sent, ...]:
-    """The pieces of a request with all parts on."""
     return sent()
 
 

@@ -1,7 +1,5 @@
 """MCP servers over stdio and over HTTP on loopback: real ones, slow, erring, dying, changing, and some that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import http.server
@@ -44,7 +42,6 @@ def calc() -> Iterator[Session]:
 
 @pytest.fixture
 def web() -> Iterator[WebServer]:
-    """The real server over HTTP."""
     one = WebServer()
     one.start()
     yield one
@@ -53,12 +50,8 @@ def web() -> Iterator[WebServer]:
 
 @pytest.fixture
 def live() -> Callable[[], set[servers.Server]]:
-    """The servers that were started in a test and have not ended."""
     before = set(servers.LIVE)
     return lambda: servers.LIVE - before
-
-
-# -- over stdio
 
 
 def test_a_call_needs_approval_and_gives_its_result(calc: Session):
@@ -73,15 +66,6 @@ def test_a_call_needs_approval_and_gives_its_result(calc: Session):
     status, text = given(calc, "calc__add", a="x", b=1)
     assert status == "error" and "valid integer" in text
     assert json.dumps(calc.tools.servers[0].__dict__) and repr(calc.tools).startswith("<")
-
-
-def test_it_is_awaited_on_any_event_loop(calc: Session):
-    (found,) = (t for t in calc.options.tools if t.name == "calc__add")
-
-    async def both() -> list[Any]:
-        return list(await asyncio.gather(found.ainvoke({"a": 1, "b": 2}), found.ainvoke({"a": 3, "b": 4})))
-
-    assert asyncio.run(both()) == ["3", "7"]
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
@@ -124,10 +108,18 @@ def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     )
 
 
-def test_a_result_is_masked_and_cut(calc: Session):
+def test_a_result_is_masked_and_cut_and_what_a_server_asks_for_is_refused(calc: Session):
     status, text = given(calc, "calc__leak", size=150_000)
     assert status == "success" and KEY not in text and "[redacted: OpenAI key]" in text
     assert len(text) < 101_000 and text.endswith("more characters were cut off]")
+    said = given(calc, "calc__ask_back")[1]
+    assert said == "Sampling not supported | Elicitation not supported | List roots not supported; offered: {}"
+    (found,) = (t for t in calc.options.tools if t.name == "calc__add")
+
+    async def both() -> list[Any]:
+        return list(await asyncio.gather(found.ainvoke({"a": 1, "b": 2}), found.ainvoke({"a": 3, "b": 4})))
+
+    assert asyncio.run(both()) == ["3", "7"]
 
 
 def test_its_environment_holds_no_key(session: Session, monkeypatch: pytest.MonkeyPatch):
@@ -136,11 +128,6 @@ def test_its_environment_holds_no_key(session: Session, monkeypatch: pytest.Monk
     session.tools.add(script(), name="calc", env=["WANTED"])
     names = given(session, "calc__look")[1].splitlines()[1].split()
     assert {"PATH", "WANTED"} <= {*names} <= {*PASSED_ON, "WANTED", "LC_CTYPE"}, "Python itself sets LC_CTYPE"
-
-
-def test_what_a_server_asks_for_is_refused(calc: Session):
-    said = given(calc, "calc__ask_back")[1]
-    assert said == ("Sampling not supported | Elicitation not supported | List roots not supported; offered: {}")
 
 
 def test_a_slow_call_ends_at_its_timeout_and_the_server_goes_on(calc: Session, monkeypatch: pytest.MonkeyPatch):
@@ -180,12 +167,8 @@ def test_a_change_is_noticed_unannounced_and_a_death_in_a_call_is_a_line(session
     assert "has ended" in given(session, "calc__add", a=1, b=2)[1]
 
 
-# -- over HTTP
-
-
 @pytest.mark.slow
 def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch):
-    """The life of a server that goes on while sessions come and go: listed, called, changed, added again, dead."""
     monkeypatch.setattr(servers, "PING", 0.05)
     added = session.tools.add(web.spec, name="web")
     assert {"web__add", "web__write_file"} <= {*added.names} and not added.changed
@@ -216,7 +199,6 @@ def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_a_thread_allowed_does_not_cover_a_changed_tool(session: Session):
-    """The same, with a rule of a thread; a server of the same name in another place is not the same, either."""
     session.tools.add(script(), name="calc")
     session.configure(model=Scripted(answers=[call("calc__look"), "done"]))
     session.run("go")
@@ -282,9 +264,6 @@ def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, pa
     assert session.tools.servers == () and not live()
 
 
-# -- servers that misbehave
-
-
 @every_row(
     ("spec", "says"),
     [
@@ -309,7 +288,7 @@ def test_one_that_does_not_answer_is_given_up(session: Session, live: Any, monke
     assert not live()
 
 
-def test_what_it_lists_is_not_trusted(session: Session):
+def test_what_it_lists_is_not_trusted_and_no_url_in_it_is_opened(session: Session, pages: Any):
     listed = [
         tool("write_file", annotations={"readOnlyHint": True, "deepnb_effect": "reads"}),
         tool("twice", "first"),
@@ -321,10 +300,6 @@ def test_what_it_lists_is_not_trusted(session: Session):
     assert added.names == ("odd__write_file", "odd__twice")
     assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
     assert [session.approvals.words(name) for name in added.names] == ["ask"] * 2
-
-
-def test_no_url_in_a_schema_is_opened(pages: Any, session: Session):
-    """The client checks results by the server's schema; it did open what that refers to, before mcp 1.30."""
     elsewhere = {"$ref": f"http://127.0.0.1:{pages.server_port}/200/schema"}
     session.tools.add(script(tools=[tool("look", outputSchema={"type": "object", **elsewhere})]), name="calc")
     status, text = given(session, "calc__look")
@@ -380,9 +355,6 @@ def test_a_function_of_the_same_name_is_neither_replaced_nor_its_approval_taken_
     session.tools.remove("calc__look", "calc")
     assert session.tools.add(script(), name="calc").names == ("calc__look",)
     assert session.approvals.words("calc__look") == "ask"
-
-
-# -- its end
 
 
 def pid(session: Session) -> int:

@@ -1,7 +1,5 @@
 """Law: what is shown between two turns is what the next request holds, but for its prompt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,14 +23,11 @@ def look(place: str) -> str:
 
 
 class Polite(AgentMiddleware):
-    """Adds to the system prompt, as a user's own may."""
-
     def wrap_model_call(self, request, handler):
         return handler(request.override(system_message=SystemMessage(f"{request.system_message.text}\n\nBe polite.")))
 
 
 def talk(s: Session) -> None:
-    """Three turns, one of them with a tool."""
     for prompt in (f"The depots are in the harbour. {AT_LENGTH}", "Look.", "Which is the oldest?"):
         s.run(prompt)
 
@@ -80,7 +75,6 @@ OF_MEMORY = [c for c in CHANGES if "memory" in c or c in ("compact", "a note", "
 @pytest.mark.slow
 @every_row("change", list(CHANGES)[::2])
 def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
-    """What is counted of the next request, less its prompt, is what gauge, status and items said before it."""
     monkeypatch.chdir(tmp_path)
     _is_the_next_request(change, "delta")
 

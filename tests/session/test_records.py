@@ -1,7 +1,5 @@
 """What deepnb writes down for itself: nobody overwrites it, and it is its owner's alone on a machine that others use, too."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator
@@ -33,7 +31,6 @@ def rows(n: int) -> str:
 
 
 def both(*calls: AIMessage) -> AIMessage:
-    """One answer with the calls of these."""
     return AIMessage("", tool_calls=[one for message in calls for one in message.tool_calls])
 
 
@@ -163,9 +160,6 @@ def test_a_result_too_long_to_be_kept_has_its_ends_and_says_so():
     assert any("is longer than" in getattr(event, "text", "") for event in turn.events)
 
 
-# -- ids that come again within a turn
-
-
 def numbered(n: int) -> str:
     """Number."""
     if n == 9:
@@ -180,27 +174,23 @@ def twice(**options: Any) -> Session:
     return s
 
 
-def test_calls_of_one_id_are_shown_apart():
+def test_calls_of_one_id_are_shown_and_read_back_apart():
     segments = Segments()
     for event in twice().turns[0].events:
         segments.add(event)
     shown = [(s.args, s.result) for s in segments.segments if hasattr(s, "args")]
     assert shown == [({"n": 1}, "result 1"), ({"n": 2}, "result 2")]
+    saver = InMemorySaver()
+    twice(checkpointer=saver)
+    assert results(Session(model=Scripted(answers=["x"]), checkpointer=saver)) == TWICE
 
 
 TWICE = [{"n": 1}, "result 1", {"n": 2}, "result 2"]
 
 
 def results(s: Session) -> list[Any]:
-    """The arguments and results of the calls of the first turn."""
     tools = [e for e in s.turns[0].events if type(e).__name__ in ("ToolStarted", "ToolEnded")]
     return [getattr(e, "result", None) or e.args for e in tools]
-
-
-def test_calls_of_one_id_are_read_back_apart():
-    saver = InMemorySaver()
-    twice(checkpointer=saver)
-    assert results(Session(model=Scripted(answers=["x"]), checkpointer=saver)) == TWICE
 
 
 def test_a_skipped_call_never_gets_the_result_of_an_earlier_one():
@@ -227,9 +217,6 @@ def test_calls_of_one_answer_with_one_id_keep_their_own_credentials():
     assert sorted(seen) == [f"one {token}", f"two {token}"]
 
 
-# -- a card that waits, and going back
-
-
 @pytest.mark.parametrize("kept", [False, True])
 @every_row(("prompts", "back"), [(1, 0), (2, 0), (2, 1)])
 def test_undo_of_a_rewind_brings_the_card_back(tmp_path, kept, prompts, back):
@@ -246,9 +233,6 @@ def test_undo_of_a_rewind_brings_the_card_back(tmp_path, kept, prompts, back):
     list(s.resume(s.asked[0].approve()))
     assert s.text == "done" and len(s.turns) == prompts
     s.close()
-
-
-# -- modes of files; what was there keeps its own
 
 
 @pytest.fixture(autouse=True)
@@ -291,7 +275,7 @@ def test_all_that_a_session_writes_is_private(tmp_path, monkeypatch):
     assert {"index.db", "main.jsonl", "main.md", "talk.html", *packaged} <= {path.name for path in tmp_path.rglob("*")}
 
 
-def test_what_was_there_keeps_its_mode(tmp_path, monkeypatch):
+def test_what_was_there_keeps_its_mode_and_the_agents_own_files_are_as_the_user_makes_them(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, file, page = tmp_path / "mind", tmp_path / "mind" / "AGENTS.md", tmp_path / "talk.html"
     folder.mkdir()
@@ -307,9 +291,6 @@ def test_what_was_there_keeps_its_mode(tmp_path, monkeypatch):
     assert "likes tea" in file.read_text()
     assert [stat.S_IMODE(p.stat().st_mode) for p in (folder, file, page)] == [0o755, 0o644, 0o640]
     assert open_to_others(tmp_path) == ["mind", "mind/AGENTS.md", "talk.html"]
-
-
-def test_the_agents_own_files_on_a_disk_are_as_the_user_makes_them(tmp_path):
     with Session(model=Scripted(answers=[call("write_file", file_path="/d/a.txt", content="A"), "ok"])) as s:
         s.configure(approve={"write_file": "allow"})
         s.mount("/d", f"disk:{tmp_path / 'd'}")

@@ -1,23 +1,16 @@
 """Skills of a session: made, shown, disclosed, added, switched off, pinned and read; a broken one stops nothing."""
 
-from __future__ import annotations
-
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
 from deepnb.engine.request import message_text
 from deepnb.magics.pictures import skills_picture
 from deepnb.skills import packages as packages_room
-from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import Skill, SkillRead
@@ -46,29 +39,6 @@ def test_new_list_show_write():
         DeepnbError, match=r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
     ):
         s.skills.show("other")
-
-
-@every_row(
-    ("name", "instead"),
-    [("", "my-skill"), ("CSV Report", "csv-report"), ("../../etc", "etc"), ("a--b", "a-b"), ("-a", "a"), ("a-", "a"),
-     ("a/b", "a-b"), ("a" * 65, "a" * 64), ("a\n", "a"), ("É!", "é"), ("🐧", "my-skill")],
-)  # fmt: skip
-def test_bad_names_are_one_line_with_a_good_one(name, instead):
-    s = session()
-    for make in (s.skills.new, lambda n: s.skills.write(n, "x")):
-        with pytest.raises(DeepnbError) as caught:
-            make(name)
-        assert caught.value.typed.endswith(f"%skills new {instead}")
-    assert dict(s.files) == {}
-    check_name(instead)
-
-
-@given(st.text(max_size=1200))
-def test_whatever_the_description_a_new_skill_is_a_good_one(description):
-    head = scaffold("a-skill", description).removeprefix("---\n").split("\n---\n")[0]
-    found = yaml.safe_load(head)
-    assert found["name"] == "a-skill"
-    assert 1 <= len(found["description"]) <= 1024
 
 
 def test_only_name_description_and_path_are_disclosed_and_without_skills_nothing():
@@ -145,39 +115,6 @@ def zipped(path: Path, files: Mapping[Any, str | bytes]) -> Path:
     return path
 
 
-# -- what is seen at the next turn
-
-
-@every_row("place", ["state", "disk"])
-def test_a_skill_that_breaks_or_heals_between_two_turns(place, tmp_path):
-    s = session()
-    if place == "disk":
-        s.mount("/skills", f"disk:{tmp_path}")
-    s.skills.write("one", text("one", "First."))
-    s.run("a")
-    assert "First." in prompt(s)
-
-    def write(words: str) -> None:
-        if place == "disk":  # by another program
-            (tmp_path / "one" / "SKILL.md").write_text(words)
-        else:
-            s.skills.write("one", words)
-
-    write(text("Two", "Second."))
-    s.run("b")
-    assert "agent_skills" not in prompt(s)
-    (skill,) = s.skills.list_skills()
-    assert skill.problem.startswith("/skills/one/SKILL.md:2: the name is not all lowercase")
-    assert s.snapshot.skills[0].problem == skill.problem
-    write(text("one", "Third."))
-    s.run("c")
-    assert "Third." in prompt(s)
-    assert s.snapshot.skills[0].problem is None
-    del s.files[PATH.format("one")]
-    s.run("d")
-    assert "agent_skills" not in prompt(s) and s.snapshot.skills == ()
-
-
 def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
     s = session()
     words = "Explores a table, says what stands out, and writes a plot of it"
@@ -190,9 +127,6 @@ def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
         own = sum(count(f"{name} {words} for {name}.") for name in names)
         assert 0 < (count(block) - own) / 100 <= 40
     assert len([line for line in block.splitlines() if line.startswith("- **")]) == 100
-
-
-# -- switched off
 
 
 def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
@@ -222,9 +156,6 @@ def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
     s.skills.write("bad", "no")
     with pytest.raises(DeepnbError, match="bad can't be used"):
         s.skills.disable("bad")
-
-
-# -- added
 
 
 @every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
@@ -321,48 +252,19 @@ def test_hostile_zips(tmp_path):
     assert dict(s.files) == {}
 
 
-# -- a source on a disk that is not what it seems
-
-
-def test_a_source_with_links_a_directory_named_skill_md_and_pipes(tmp_path):
-    secret = tmp_path / "secret"
-    on_disk(secret, "stolen")
-    root = tmp_path / "root"
-    on_disk(root, "good")
-    (root / "linked").mkdir()
-    (root / "linked" / "SKILL.md").symlink_to(secret / "stolen" / "SKILL.md")
-    (root / "stolen").symlink_to(secret / "stolen")
-    (root / "folder" / "SKILL.md").mkdir(parents=True)
-    (root / "lower").mkdir()
-    (root / "lower" / "skill.md").write_text(text("lower"))
-    (root / "pipe").mkdir()
-    os.mkfifo(root / "pipe" / "SKILL.md")
-    (root / "empty").mkdir()
-    (root / "big").mkdir()
-    with (root / "big" / "SKILL.md").open("wb") as big:
-        big.truncate(BYTES + 1)
+def test_a_skill_md_that_is_a_link_out_of_its_directory_or_has_small_letters_is_listed_and_not_read(tmp_path):
+    on_disk(tmp_path / "secret", "stolen")
+    for name in ("linked", "lower"):
+        (tmp_path / "root" / name).mkdir(parents=True)
+    (tmp_path / "root" / "linked" / "SKILL.md").symlink_to(tmp_path / "secret" / "stolen" / "SKILL.md")
+    (tmp_path / "root" / "lower" / "skill.md").write_text(text("lower"))
     s = session()
-    s.mount("/skills", f"disk:{root}")
+    s.mount("/skills", f"disk:{tmp_path / 'root'}")
     s.run("a")
-    told = {skill.directory: skill.problem or "" for skill in s.skills.list_skills()}
-    assert told.pop("good") == ""
-    assert set(told) == {"linked", "stolen", "folder", "pipe", "big", "lower"}
-    assert "is_directory" in told["folder"] and "10,485,761 bytes" in told["big"] and told["pipe"]
-    assert "SKILL.md is a link that points outside its directory, and is not followed" in told["linked"]
-    assert "the directory is a link that points outside its source, or nowhere, and is refused" in told["stolen"]
-    assert "it is called skill.md" in told["lower"]
-    assert "**good**" in prompt(s) and "stolen" not in prompt(s)
-
-
-def test_a_source_that_can_not_be_listed_is_said_and_stops_nothing(tmp_path):
-    (tmp_path / "file").write_text("x")
-    s = session(skills=("/disk/file/", "/skills/"))
-    s.mount("/disk", f"disk:{tmp_path}")
-    s.skills.new("one")
-    s.run("a")
-    assert "**one**" in prompt(s)
-    good, bad = s.skills.list_skills()
-    assert (good.name, bad.problem.partition(":")[0]) == ("one", "/disk/file/")
+    told = {skill.directory: str(skill.problem) for skill in s.skills.list_skills()}
+    assert "SKILL.md is a link that points outside its directory, and is not followed" in told.pop("linked")
+    assert "it is called skill.md" in told.pop("lower") and told == {}
+    assert "stolen" not in prompt(s)
 
 
 def test_labels_tell_sources_apart():
@@ -371,9 +273,6 @@ def test_labels_tell_sources_apart():
         name = folder[1]
         s.files[f"{folder}/{name}/SKILL.md"] = text(name)
     assert [k.source for k in s.skills.list_skills()] == ["a/skills", "b/skills", "c"]
-
-
-# -- pinned
 
 
 def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
@@ -418,18 +317,6 @@ def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     assert s.run("a").text == "ok"
 
 
-def test_the_teaching_model_answers_the_prompt_and_not_the_pinned_skill():
-    s = Session()
-    s.skills.add("explain-error")
-    s.skills.pin("explain-error")
-    turn = s.run("Remember that I like tea.")
-    assert "tea" in s.files["/AGENTS.md"]
-    assert turn.error is None
-
-
-# -- what was read
-
-
 def test_which_skills_were_read_when_and_whether_whole():
     long, short = PATH.format("long"), PATH.format("short")
     s = session(
@@ -457,9 +344,6 @@ def test_which_skills_were_read_when_and_whether_whole():
     assert s.skills.reads() == {}
 
 
-# -- checked
-
-
 def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     s = session()
     s.skills.write("one", text("one"))
@@ -475,9 +359,6 @@ def test_validate_all_one_a_file_a_directory_and_a_zip(tmp_path):
     assert len(s.skills.validate(str(root / "good" / "SKILL.md"))) == 0
     found = s.skills.validate(zipped(tmp_path / "x.zip", {"SKILL.md": text("B")}))
     assert found["what"].tolist() == ["the name is not all lowercase"]
-
-
-# -- bundled
 
 
 def test_the_bundled_skills_are_good_and_say_when_to_use_them():

@@ -1,7 +1,5 @@
 """Subagents as files: what is read out of one, what is broken in one and where, and when a change is seen."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -102,12 +100,7 @@ def test_a_scaffold_is_good_whatever_is_said_of_it(description):
     assert listed.problem is None and listed.notes == ()
 
 
-# -- in a session
-
-
 class Schemas(Scripted):
-    """Keeps the description of the tool `task` as it was bound."""
-
     told: list = []  # noqa: RUF012
 
     def _stream(self, messages, stop=None, run_manager=None, **kwargs):
@@ -175,19 +168,6 @@ def test_a_file_that_another_program_writes_on_a_mounted_disk(tmp_path: Path):
     assert s.run("c").error is None
 
 
-def test_what_it_is_sent_its_prompt_its_tools_and_nothing_of_memory():
-    task = call("task", id="t1", description="THE TASK", subagent_type="critic")
-    s = session(task, "done", "end")
-    s.memory.add("likes tea")
-    s.files["/agents/critic.md"] = file("tools: read_file, inspect_variable")
-    s.run("p")
-    request = s.xray(1, 2)
-    sent = [message_text(m) for m in s.options.model.requests[1]]
-    assert sent == ["Be strict.", "THE TASK"]
-    tools = {piece.label for piece in request.call.request if piece.part == "tools"}
-    assert tools == {"read_file", "inspect_variable"}
-
-
 @every_row(
     ("line", "there"),
     [
@@ -211,7 +191,6 @@ def test_skills_by_name_and_by_directory(line: str, there: list[str]):
 
 
 def notes(*lines: str) -> tuple[str, ...]:
-    """What is said of a subagent in a session with one good skill, one switched off and one broken."""
     s = session()
     for name in ("plot", "report"):
         s.skills.new(name, f"The {name}.")
@@ -256,11 +235,7 @@ def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     assert broken.problem.startswith("/agents/critic.md:3: its model: ")
 
 
-# -- copied in
-
-
 def agents(folder: Path, last: str = GOOD) -> Path:
-    """Two good ones, and a last one; other things beside them."""
     for name, text in (("a", GOOD), ("b", GOOD), ("c", last)):
         (folder / f"{name}.md").write_text(text)
     (folder / "notes.txt").write_text("x")

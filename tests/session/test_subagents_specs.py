@@ -1,7 +1,5 @@
 """Subagents given in Python: their shape, their model and its window, what they cost, and how deep they nest."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -100,16 +98,13 @@ def test_a_mistake_that_shows_when_it_is_made_is_told_before_the_turn(spec, says
     assert s.turns == ()
 
 
-def test_one_that_takes_the_place_of_the_general_purpose_one():
+def test_the_general_purpose_one_can_be_replaced_or_left_out():
     mine = {**CRITIC, "name": "general-purpose"}
     s = session(subagents=[mine])
     assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "Python")]
     s = session()
     s.subagents.new("general-purpose")
     assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "file")]
-
-
-def test_without_the_general_purpose_one_and_any_other_there_is_no_tool():
     s = session(general_purpose=False)
     s.run("p")
     assert "task" not in {name for name, _ in s.workspace.built.tools}
@@ -118,25 +113,13 @@ def test_without_the_general_purpose_one_and_any_other_there_is_no_tool():
     assert "task" in {name for name, _ in s.workspace.built.tools}
 
 
-def test_a_graph_of_ones_own_as_a_subagent():
-    other = Session(model=Scripted(answers=["from the other"]))
-    spec = {"name": "other", "description": "d", "runnable": other.graph}
-    task = call("task", id="t1", description="look", subagent_type="other")
-    s = session(task, "end", subagents=[spec], approve={"task": "allow"})
-    s.run("p")
-    assert [e.result for e in s.last.events if isinstance(e, ToolEnded)] == ["from the other"]
-
-
 def test_a_name_that_is_not_there_is_told_to_the_model():
     turn = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end").run("p")
     (told,) = [e.result for e in turn.events if isinstance(e, ToolEnded)]
     assert turn.text == "end" and "the only allowed types are `general-purpose`" in told
 
 
-# -- its own model
-
-
-def test_a_model_of_its_own_has_its_own_window_and_counter():
+def test_its_own_window_sets_the_rule_or_there_is_none():
     s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=4_000)}])
     s.run("p")
     first, nested, last = [e.call for e in s.last.events if isinstance(e, ModelEnded)]
@@ -144,6 +127,11 @@ def test_a_model_of_its_own_has_its_own_window_and_counter():
     assert [c.budget.exact for c in (first, nested, last)] == [False, True, False]
     assert nested.budget.total == nested.usage.input
     assert list(s.ledger()["model"]) == ["ScriptedModel", "offline", "ScriptedModel"]
+    own = Scripted(answers=["done"], profile=None)
+    s = session(GO, "end", subagents=[{**CRITIC, "model": own}], trigger=("fraction", 0.5))
+    s.run("p")
+    nested = s.last.calls[1]
+    assert (nested.budget.rule.window, nested.budget.rule.trigger) == (None, ("tokens", 170_000))
 
 
 def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
@@ -156,14 +144,6 @@ def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
     assert compacted and all(e.path == ("t1",) for e in compacted)
     assert all(e.offload.before > 0.8 * 11_000 for e in compacted)
     assert s.snapshot.offload is None
-
-
-def test_without_a_known_window_a_fraction_is_no_rule_for_it():
-    own = Scripted(answers=["done"], profile=None)
-    s = session(GO, "end", subagents=[{**CRITIC, "model": own}], trigger=("fraction", 0.5))
-    s.run("p")
-    nested = s.last.calls[1]
-    assert (nested.budget.rule.window, nested.budget.rule.trigger) == (None, ("tokens", 170_000))
 
 
 def test_a_variable_that_holds_its_model_is_looked_at_each_turn():
@@ -187,19 +167,6 @@ def test_what_it_costs_is_priced_by_its_own_model():
     )
     s.run("p")
     assert list(s.ledger()["cost"].fillna(-1)) == [-1, 10, -1]
-
-
-# -- the ledger
-
-
-def test_side_by_side_each_call_has_its_own_name():
-    both = call("task", "id-critic", description="c", subagent_type="critic")
-    both.tool_calls += call("task", "id-other", description="o", subagent_type="other").tool_calls
-    s = session(both, "x", subagents=[CRITIC, {**CRITIC, "name": "other"}])
-    s.run("p")
-    nested = {(c.agent, c.path) for c in s.last.calls if c.path}
-    assert nested == {("critic", ("id-critic",)), ("other", ("id-other",))}
-    assert sorted(s.ledger()["agent"]) == ["critic", "main", "main", "other"]
 
 
 def test_what_each_spent_in_a_thread():
@@ -237,7 +204,6 @@ ANY = "general-purpose"
 
 
 def chain(levels: int, agent: str = ANY) -> Plan:
-    """A plan in which each of `levels` agents hands its task on."""
     plan = Plan(f"a{levels}")
     for level in reversed(range(levels)):
         plan = Plan(f"a{level}", ((agent, plan),))
@@ -289,26 +255,12 @@ def test_exactly_the_agents_above_the_limit_run(tasks, limit):
     assert turn.error is None
 
 
-def test_agents_of_ones_own_and_of_files_count_as_well():
-    s = Session(model=Planned(), subagents=[{"name": "mine", "description": "d", "system_prompt": "p"}])
-    s.subagents.new("filed")
-    inner = Plan("a4", (("filed", Plan("a5")),))
-    for agent, name in (("mine", "a3"), ("filed", "a2"), ("mine", "a1"), (ANY, "a0")):
-        inner = Plan(name, ((agent, inner),))
-    s.run(str(inner))
-    assert max(map(len, paths(s))) == 3
-    assert len(refusals(s)) == 1
-
-
-def test_another_session_as_a_subagent_counts_from_where_it_is_called():
+def test_the_limit_holds_in_another_session_and_in_a_graph_that_is_awaited():
     inner = Session(model=Planned(), max_subagent_depth=3)
     spec = {"name": "other", "description": "d", "runnable": inner.graph}
     s = Session(model=Planned(), subagents=[spec], approve={"task": "allow"})
     s.run(str(Plan("a0", (("other", chain(9)),))))
     assert max(map(len, paths(s))) == 3
-
-
-def test_the_limit_holds_in_a_graph_that_is_awaited():
     s = Session(model=Planned(), max_subagent_depth=2)
     ask = {"messages": [("user", str(chain(9)))]}
     out = asyncio.run(s.graph.ainvoke(ask, {"configurable": {"thread_id": "t"}}))

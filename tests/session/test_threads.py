@@ -1,7 +1,5 @@
 """Threads: new, switch, fork, rewind, undo, re-run; made apart (`empty`), and such that others can read along (`shared`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
-from deepnb.values.turn import Notice, ToolEnded
 from tests.support.scripted import call, results, session
 from tests.support.tables import every_row
 
@@ -54,23 +51,6 @@ def test_the_list_of_threads():
     assert s.new() == "thread-3" and dict(s.files) == {}
 
 
-def test_undo_brings_back_a_rewind_even_after_going_on():
-    s = session()
-    s.memory.add("one")
-    for prompt in "abc":
-        s.run(prompt)
-    s.memory.add("two")
-    s.rewind(1, memory=True)
-    s.run("d")
-    s.rewind(0)
-    s.run("e")
-    assert s.undo() == "rewind to turn 0"
-    assert said(s) == ["a", "d"]
-    assert s.undo() == "rewind to turn 1"
-    assert said(s) == ["a", "b", "c"]
-    assert s.run("f").after.files["/AGENTS.md"] == "- one\n- two\n"
-
-
 def test_undo_of_new_and_fork_takes_the_thread_away():
     s = session()
     s.run("a")
@@ -85,32 +65,6 @@ def test_undo_of_new_and_fork_takes_the_thread_away():
     s.new("b")
     s.run("anew")
     assert said(s) == ["anew"]
-
-
-def test_running_a_cell_again_goes_on_and_says_so():
-    s = session()
-    s.run("a", cell="c1")
-    s.run("b", cell="c2")
-    events = list(s.stream("a", cell="c1"))
-    assert events[0] == Notice("this cell was turn 1 before; running it again adds turn 3")
-    assert said(s) == ["a", "b", "a"]
-    assert s.turns[-1].cell == "c1"
-    assert s.turns[-1].events[0] == events[0]
-
-
-def test_running_a_cell_again_can_replace_its_turn_and_the_later_ones():
-    s = session()
-    s.run("a", cell="c1")
-    s.run("b", cell="c2")
-    s.run("c", cell="c3")
-    events = list(s.stream("B", cell="c2", rerun="replace"))
-    assert events[0].text.startswith("this cell was run again: turn 2 and the 1 after it undone")
-    assert said(s) == ["a", "B"]
-    assert s.turns[-1].before.messages[:] == s.turns[0].after.messages[:]
-    s.run("A", cell="c1", rerun="replace")
-    assert [(t.number, t.prompt) for t in s.turns] == [(1, "A")] and said(s) == ["A"]
-    assert (s.undo(), s.undo()) == ("re-run of turn 1", "re-run of turn 2")
-    assert said(s) == ["a", "b", "c"]
 
 
 def test_a_turn_in_another_thread_leaves_the_current_one():
@@ -139,11 +93,7 @@ SECRET = "the merger is in May"
 
 
 def sent(s: Session, call: int = -1) -> str:
-    """All of one request: system prompt, messages."""
     return "\n".join(str(m.content) for m in s.options.model.requests[call])
-
-
-# -- empty
 
 
 def place(s: Session, kind: str, tmp_path: Path) -> Session:
@@ -207,7 +157,7 @@ def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     assert [(e.origin, e.thread) for e in s.memory.log_entries()] == [("agent", "apart")]
 
 
-def test_undo_takes_an_empty_thread_away():
+def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     s = session()
     s.memory.add("likes tea")
     s.new("apart", empty=True)
@@ -216,9 +166,6 @@ def test_undo_takes_an_empty_thread_away():
     assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
     s.new("apart")
     assert s.files["/AGENTS.md"] == "- likes tea\n"
-
-
-def test_forgetting_in_an_empty_thread_leaves_the_others_prompts_as_they_are():
     s = session()
     s.memory.add("likes tea")
     s.run("one")
@@ -231,8 +178,6 @@ def test_forgetting_in_an_empty_thread_leaves_the_others_prompts_as_they_are():
     s.switch("main")
     assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
 
-
-# -- shared, and nested agents
 
 WAYS = [
     call("read_file", file_path="/MEMORY.md"),
@@ -268,17 +213,6 @@ def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path,
     s.switch("main")
     s.run("and here?")
     assert SECRET in sent(s)
-
-
-@every_row("way", WAYS[:-2], ids=lambda w: f"{w.tool_calls[0]['name']}-{next(iter(w.tool_calls[0]['args'].values()))}")
-def test_a_subagent_cannot_read_long_term_memory_in_any_thread(way):
-    task = call("task", id="t1", description="look", subagent_type="general-purpose")
-    s = session(task, way, "nested is done", "end")
-    s.memory.add(SECRET, "/MEMORY.md")
-    s.run("go")
-    told = [e for e in s.last.events if isinstance(e, ToolEnded) and e.path]
-    assert len(told) == 1 and SECRET not in told[0].result
-    assert SECRET not in sent(s, 2)
 
 
 def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread_that_is_rewound():

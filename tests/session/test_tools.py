@@ -1,7 +1,5 @@
 """Functions of the user's as tools: added, replaced, removed; any signature, any result, in the thread of the cells."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import sqlite3
@@ -42,7 +40,6 @@ async def halve(x: int) -> float:
 
 
 def gave(session: Session, *answers: Any) -> list[str]:
-    """What the calls of a turn gave."""
     session.configure(model=Scripted(answers=[*answers, "done"]))
     return [event.result for event in session.run("go").events if isinstance(event, deepnb.ToolEnded)]
 
@@ -147,7 +144,6 @@ def test_options_of_servers_are_checked(session: Session, options: dict[str, Any
 
 
 def played(function: Any, name: str, /, **arguments: Any) -> tuple[str, Any]:
-    """Return what a model is told of a call, and the turn."""
     model = Scripted(answers=[call(name, **arguments), "done"])
     with Session(model=model, tools=[function], approve={name: "allow"}) as session:
         turn = session.run("go")
@@ -177,7 +173,7 @@ def test_every_signature_works_or_is_refused_when_it_is_added_with_what_to_write
 
 
 def test_a_refusal_is_the_same_at_both_doors_and_names_the_parameter():
-    def unknown(day: Missing, n: int) -> int:  # type: ignore[name-defined]  # noqa: F821
+    def unknown(day: "Missing", n: int) -> int:  # type: ignore[name-defined]  # noqa: F821
         """Take a day."""
         return n
 
@@ -207,8 +203,6 @@ def test_a_result_of_any_type_reaches_the_model_and_the_turn_goes_on():
 
 
 class Rows(BaseTool):
-    """A tool as a class."""
-
     name: str = "rows"
     description: str = "Run SQL."
     connection: Any = None
@@ -271,7 +265,7 @@ def table(n: int) -> tuple[str, Any]:
     return "one row", pd.DataFrame({"a": [n]})
 
 
-def test_an_artifact_that_can_not_be_stored_is_left_out_and_the_turn_goes_on():
+def test_what_can_not_be_stored_is_left_out_or_an_error_of_the_tool():
     model = Scripted(answers=[call("table", n=1), "done"])
     with Session(model=model, tools=[table], approve={"table": "allow"}) as session:
         turn = session.run("go")
@@ -280,8 +274,6 @@ def test_an_artifact_that_can_not_be_stored_is_left_out_and_the_turn_goes_on():
         assert "table" in line and "DataFrame" in line and "is left out" in line
         assert session.run("again").text == "done"
 
-
-def test_an_update_that_can_not_be_stored_is_an_error_of_the_tool():
     def update(n: int) -> Any:
         """Change the state."""
         message = ToolMessage("updated", tool_call_id="c1")

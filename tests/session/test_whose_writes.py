@@ -1,7 +1,5 @@
 """What the user writes is the user's in the journal, whoever looks at the journal meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ SKILL = "---\nname: tables\ndescription: Reads tables.\n---\n\n# Tables\n"
 
 
 def folder(name: str) -> str:
-    """A directory with a skill in it; gives its path."""
     made = Path(name)
     made.mkdir()
     (made / "SKILL.md").write_text(SKILL.replace("tables", name), "utf-8")
@@ -49,7 +46,6 @@ def tool(text: str) -> Callable[[], str]:
 
 
 def first(s: Session) -> str:
-    """The id of the newest entry of the journal."""
     return s.memory.log_entries()[-1].id
 
 

@@ -1,7 +1,5 @@
 """Facts that a summary must not lose: found by rule, checked against it, shown in a bound."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -31,7 +29,6 @@ def prohibitions(text: str) -> list[str]:
 
 
 def found(text: str, role: str = "user") -> dict[str, str]:
-    """text -> kind of what is found in one message."""
     return {a.text: a.kind for a in find([Message("1", role, text)])}  # type: ignore[arg-type]
 
 
@@ -117,22 +114,18 @@ def test_figures_of_pasted_rows_and_identifiers_of_a_tools_output_are_no_anchors
     assert [a.text for a in found if a.kind not in ("statement", "prohibition")] == kept
 
 
-def test_only_the_users_word_is_a_prohibition():
+def test_whose_words_are_looked_at_and_how_they_are_joined():
     text = "Never touch /etc/hosts."
     assert "prohibition" in found(text).values()
     for role in ("assistant", "tool"):
         assert set(found(text, role).values()) == {"path"}
-
-
-def test_arguments_of_calls_are_looked_at():
     calls = (ToolCall("c", "read_file", {"file_path": "/a/b.csv", "limit": 3}),)
     assert find([Message("1", "assistant", "", calls)]) == (Anchor("path", "/a/b.csv"),)
-
-
-def test_a_credential_is_no_anchor():
     secret = "ghp_" + "aB3d" * 9
     anchors = find([Message("1", "user", f"use {secret} with /a/b.py")], lambda t: t.replace(secret, "[redacted]"))
     assert anchors == (Anchor("path", "/a/b.py"),)
+    a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
+    assert union([a, b], [c, a]) == (b, c, a)
 
 
 @every_row(
@@ -206,11 +199,6 @@ def test_the_newest_come_first_and_every_kind_has_its_turn():
     assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
 
 
-def test_joined_keeps_one_of_each_and_takes_the_later_as_newer():
-    a, b, c = Anchor("path", "/a"), Anchor("path", "/b"), Anchor("path", "/c")
-    assert union([a, b], [c, a]) == (b, c, a)
-
-
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_finders(text: str):
     for anchor in find([Message("1", "user", text)]):
@@ -238,8 +226,6 @@ def test_a_long_text_takes_time_in_proportion(monkeypatch):
 def test_a_decimal_is_one_fact(text: str, found: list[str]) -> None:
     assert [anchor.text for anchor in facts(text)] == found
 
-
-# -- a summary that says nothing
 
 LOSSY = [
     (["Call me Sam.", "We decided to store dates in UTC."], "The user introduced themselves."),

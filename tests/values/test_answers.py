@@ -1,7 +1,5 @@
 """Calls and thinking in the text of an answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prompts that ask to remember or to write, in English, German, Chinese, French and Spanish."""
 
-from __future__ import annotations
-
 from deepnb.gate.own_words import Filled, asks_to_write
 from tests import DATA
 from tests.support.tables import every_row

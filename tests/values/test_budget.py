@@ -1,7 +1,5 @@
 """The rule in force, how far it is to the trigger, and each kind of rule in a real graph at its border."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -15,7 +13,6 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Budget, Rule, growth, rule_for
 from deepnb.values.errors import DeepnbError
 from deepnb.values.request import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
-from deepnb.values.tokenizer import count, tokens
 from deepnb.values.turn import Compacted, Usage
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
@@ -29,24 +26,15 @@ def test_the_trigger_is_085_of_the_window_rounded_up(window):
     assert rule.keep_tokens == max(1, floor(Fraction(10, 100) * window))
 
 
-def test_the_trigger_is_exact_where_a_float_is_not():
+def test_the_figures_of_a_rule():
     for window in (20, 100, 8_000, 8_001, 199_999, 1_048_576):
         assert rule_for(window).trigger_tokens == -(-85 * window // 100)
     assert rule_for(700, ("fraction", 0.07)).trigger_tokens == 49  # 0.07 * 700 is 49.00000000000001
-
-
-def test_tokens_left_end_at_the_trigger():
     rule = rule_for(8_000)
     assert [Budget({"user": n}, rule, 1).left for n in (6_798, 6_799, 6_800, 6_801)] == [2, 1, 0, 0]
-
-
-def test_without_a_window():
     rule = rule_for(None)
     assert rule == Rule(("tokens", 170_000), ("messages", 6), None)
     assert (rule.trigger_tokens, rule.keep_tokens) == (170_000, None)
-
-
-def test_a_given_rule():
     assert rule_for(8_000, ("tokens", 500)).trigger_tokens == 500
     assert rule_for(8_000, ("messages", 12)).trigger_tokens is None
     assert Budget({"user": 9}, rule_for(8_000, ("messages", 12)), 1).left is None
@@ -62,14 +50,11 @@ def test_a_fraction_of_no_window_is_one_line():
             rule_for(None, **given_)
 
 
-def test_turns_left_come_from_the_last_five_that_grew():
+def test_turns_left_come_from_the_last_five_that_grew_and_growth_leaves_compactions_out():
     rule = rule_for(None, ("tokens", 1_000))
     assert Budget({"user": 400}, rule, 1).turns_left is None
     assert Budget({"user": 400}, rule, 1, growth=(9_999, 100, 100, 100, 100, 100)).turns_left == 6
     assert Budget({"user": 1_000}, rule, 1, growth=(100,)).turns_left == 0
-
-
-def test_growth_leaves_compactions_out():
     assert growth([100, 250, 80, 180]) == (150, 100)
 
 
@@ -96,21 +81,15 @@ def test_parts_by_their_tags():
     assert system_parts("") == []
 
 
-@given(st.text())
-def test_the_teaching_tokens_joined_are_the_text(text):
-    assert "".join(tokens(text)) == text
-    assert count(text) == len(tokens(text))
-
-
-def test_usages_add_up():
+def test_usages_add_up_and_a_cost_is_said_only_where_every_price_is_known():
     assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
     assert (Usage() + Usage()).cost is None
     assert (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
-
-
-def test_a_cost_is_said_only_where_every_price_is_known():
     assert (Usage(10, 2) + Usage(1, 1, cost=0.5)).cost is None
     assert sum([Usage(1, 1, cost=0.5), Usage(10, 2), Usage(1, 1, cost=0.5)], Usage()).cost is None
+    from deepnb.values.turn import cost_of
+
+    assert cost_of(Usage(1_000_000, 500_000, 400_000), (3.0, 0.25, 10.0)) == pytest.approx(0.6 * 3 + 0.4 * 0.25 + 5)
 
 
 def test_an_error_is_one_line():
@@ -122,7 +101,6 @@ PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again 
 
 
 def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
-    """Whether the last of four turns was compacted before its call, and none before it."""
     s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep, tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
@@ -133,7 +111,6 @@ def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
 
 @pytest.fixture(scope="module")
 def total() -> int:
-    """What the last request of the four costs where nothing is compacted."""
     s = Session(model=TeachingModel(window=100_000), tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
@@ -157,12 +134,7 @@ def test_a_trigger_in_a_fraction_of_the_window(total, fraction):
     assert not fired(("fraction", fraction), border + ceil(1 / exact))
 
 
-def test_a_fraction_is_exact_where_a_float_is_not():
-    assert rule_for(700, ("fraction", 0.07)).trigger_tokens == 49  # 0.07 * 700 is 49.00000000000001
-
-
 def cutoff(keep, window: int = 100_000) -> int:
-    """How many messages of four turns went."""
     model = Scripted(answers=["ok", "ok", "ok", "ok", "a summary"], profile={"max_input_tokens": window})
     s = Session(model=model, trigger=("messages", 9), keep=keep)
     for prompt in [*PROMPTS, "last"]:
@@ -187,9 +159,6 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
     window = 100_000
     found = [cutoff(("fraction", (three + off) / window), window) for off in (-1, 0, 1)]
     assert found[1] == found[2] == 6 and found[0] > 6
-
-
-# -- prices
 
 
 def test_a_cost_is_said_where_the_price_is_known_and_only_there():
@@ -225,9 +194,3 @@ def test_a_price_goes_by_either_name(name, model, label, found):
     from deepnb.values.turn import price_of
 
     assert (price_of({name: (1, 1, 1)}, model, label) is not None) == found
-
-
-def test_cached_input_has_its_own_price():
-    from deepnb.values.turn import cost_of
-
-    assert cost_of(Usage(1_000_000, 500_000, 400_000), (3.0, 0.25, 10.0)) == pytest.approx(0.6 * 3 + 0.4 * 0.25 + 5)

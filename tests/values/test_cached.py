@@ -1,7 +1,5 @@
 """How much of a request can have been cached."""
 
-from __future__ import annotations
-
 from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
 from deepnb.values.xray import Caching, cacheable

@@ -1,7 +1,5 @@
 """Moments in order, also in the hour in which clocks go back."""
 
-from __future__ import annotations
-
 from deepnb.values.text import moment
 
 

@@ -34,6 +34,9 @@ SHELL = ("magics", "widgets", "views", "tour")
         ('%agent edit {"name": VALUE}', 'session.resume(session.asked[0].edit({"name": VALUE}))'),
         ("%agent fork NAME --at N goes on", "session.fork(NAME, at=N) goes on"),
         ("%agent new --empty starts one", "session.new(empty=True) starts one"),
+        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
+        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
+        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
         ("%agent use a model with a larger window", "session.use() a model with a larger window"),
         ("%agent approve all, or %agent reject 1 WHY", "session.resume([call.approve() for call in session.asked]), or session.resume(session.asked[0].reject(WHY))"),
         ("%agent code puts it there", "%agent code puts it there"),
@@ -46,14 +49,18 @@ def test_a_command_is_a_call(typed, python):
     assert in_python(typed) == python
 
 
-def test_an_error_says_what_to_do_where_it_is_met():
+def test_no_error_of_the_python_face_names_a_magic():
     error = DeepnbError("no thread 'b'", "%agent new b starts it")
     assert str(error) == "no thread 'b': session.new('b') starts it"
     assert error.typed == "no thread 'b': %agent new b starts it"
+    found = errors()
+    assert len(found) > 200
+    kept = ("%load_ext deepnb", " % ")
+    lines = [(where, in_python(words)) for where, words in found]
+    assert [one for one in lines if "%" in one[1] and not any(k in one[1] for k in kept)] == []
 
 
 def words(node: ast.AST) -> str:
-    """The constant words of an expression, with `x` where something is filled in."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -62,7 +69,6 @@ def words(node: ast.AST) -> str:
 
 
 def errors() -> list[tuple[str, str]]:
-    """(where, what to type) of all that may be raised outside the shell's own rooms."""
     root = Path(deepnb.__file__).parent
     found = []
     for file in sorted(root.rglob("*.py")):
@@ -73,14 +79,6 @@ def errors() -> list[tuple[str, str]]:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Error"):
                 found += [(f"{where}:{node.lineno}", words(arg)) for arg in node.args]
     return found
-
-
-def test_no_error_of_the_python_face_names_a_magic():
-    found = errors()
-    assert len(found) > 200
-    kept = ("%load_ext deepnb", " % ")
-    lines = [(where, in_python(words)) for where, words in found]
-    assert [one for one in lines if "%" in one[1] and not any(k in one[1] for k in kept)] == []
 
 
 @wing("compare")

@@ -1,7 +1,5 @@
 """What a turn waits for, from its events; and a turn without credentials, wherever in it they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.values.budget import Budget, rule_for
@@ -112,10 +110,13 @@ def test_no_field_that_is_shown_keeps_one():
     assert TOKEN not in repr(clean.events) and "hunter2hunter2" not in repr(clean.events)
 
 
-def test_a_drawing_is_text_and_a_picture_is_none():
+def test_a_drawing_is_text_a_picture_is_none_and_ids_stay():
     out = CodeOutput("1", 1, "rich", "", {"image/svg+xml": f"<svg><desc>{TOKEN}</desc></svg>", "image/png": TOKEN}, {})
     (clean,) = without_credentials(turn(out)).events
     assert TOKEN not in clean.data["image/svg+xml"] and clean.data["image/png"] == TOKEN
+    path = (TOKEN,)
+    events = (ToolStarted(TOKEN, "t", {}, path=path), ToolEnded(TOKEN, "t", "", "ok", 0.1, path=path))
+    assert without_credentials(turn(*events)).events == events
 
 
 def test_one_in_pieces_is_found_and_the_pieces_are_joined_where_the_first_was():
@@ -131,9 +132,3 @@ def test_one_in_pieces_is_found_and_the_pieces_are_joined_where_the_first_was():
     ]  # fmt: skip
     assert [e.text for e in clean if isinstance(e, TextDelta)] == ["a [redacted: GitHub token] b", "c", "d"]
     assert rest not in repr(clean)
-
-
-def test_ids_stay_so_that_a_result_finds_its_call():
-    path = (TOKEN,)
-    events = (ToolStarted(TOKEN, "t", {}, path=path), ToolEnded(TOKEN, "t", "", "ok", 0.1, path=path))
-    assert without_credentials(turn(*events)).events == events

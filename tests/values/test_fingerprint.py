@@ -1,7 +1,5 @@
 """Whether a tool is still the one it was."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

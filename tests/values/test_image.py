@@ -1,7 +1,5 @@
 """Images: type, size and cost by their first bytes, and without the metadata that a program left in them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

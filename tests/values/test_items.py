@@ -1,7 +1,5 @@
 """The items of a request: together the tokens of each part, counted once, with what takes each out."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

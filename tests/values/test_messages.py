@@ -1,7 +1,5 @@
 """A Messages is the beginning of a log that only grows: nobody else's view ever changes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,14 +26,11 @@ def test_growing_one_view_never_changes_another(steps):
         assert len(view) == len(model)
 
 
-def test_appending_shares_the_list():
+def test_it_is_a_sequence_that_shares_the_list():
     first = Messages(some("a", "b"))
     second = first.replace_from(2, some("c"))
     assert second._values is first._values
     assert list(first) == some("a", "b")
-
-
-def test_it_is_a_sequence():
     view = Messages(some("a", "b")).replace_from(2, some("c"))
     older = Messages(some("a", "b"))
     older.replace_from(2, some("z"))

@@ -1,7 +1,5 @@
 """The gauge: bar, trigger, rule and what is left, for every kind of rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from deepnb.values.budget import PARTS, Budget, Rule, rule_for
 from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
-from deepnb.views.bar import cells, plot_html, sparkline
+from deepnb.views.bar import plot_html, sparkline
 from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
 from tests.support.tables import every_row
 
@@ -102,13 +100,6 @@ def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
     assert view.html() and gauge_line(budget)
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(1, 10**6))
-def test_cells_never_pass_the_frame(amounts, scale):
-    taken = cells(amounts, scale, WIDE)
-    assert sum(taken) <= WIDE
-    assert all((cell > 0) == (amount > 0) for cell, amount in zip(taken, amounts, strict=True))
-
-
 def test_compactions_are_marked_in_the_sparkline():
     view = budget_view(BUDGET, history=[100, 200, 50, 100], compactions=[2])
     assert "per call ▄█↓▂▄\n         100 → 100 tokens over 4 calls, 1 compaction (↓), trigger 6,800" in view.text()
@@ -142,14 +133,11 @@ class Plot(HTMLParser):
         self.words += data
 
 
-def test_the_plot_draws_the_trigger_where_the_bars_reach_it():
+def test_the_plot_draws_the_trigger_where_the_bars_reach_it_and_says_one_far_above():
     plot = Plot(plot_html([3_400, 6_800, 1_700], {2}, 6_800))
     assert plot.bars[1] == 84 and plot.line is not None and abs(plot.line - 84) < 1
     assert plot.bars[0] == 42 and plot.bars[2] == 21 and plot.uprights == [2]
     assert plot.words == "▄█↓▂", "a sparkline where the styles are gone"
-
-
-def test_a_trigger_that_is_far_above_is_said_and_not_drawn():
     plot = Plot(plot_html([100, 200], (), 850_000))
     assert plot.line is None and plot.bars == [42, 84]
     assert Plot(plot_html([100, 200])).line is None
@@ -159,6 +147,7 @@ def test_a_trigger_that_is_far_above_is_said_and_not_drawn():
     assert "(red line: trigger)" in budget_view(BUDGET, history=[5_000]).html()
     by_messages = budget_view(Budget({"user": 200}, Rule(("messages", 20), ("messages", 6), None), 1), history=[200])
     assert "trigger" not in by_messages.text().rpartition("per call")[2]
+    assert len(plot_html([10**6] * 30, set(range(0, 30, 3)), 10**6)) < 6_600
 
 
 @given(st.lists(st.integers(-5, 10**9), max_size=70), st.sets(st.integers(0, 70)), st.none() | st.integers(0, 10**7))
@@ -167,10 +156,6 @@ def test_the_plot_stays_in_its_frame(figures, marks, line):
     assert len(plot.bars) == len(figures) and all(2 <= height <= 84 for height in plot.bars)
     assert plot.line is None or 0 <= plot.line <= 84
     assert len(plot.uprights) == len([at for at in marks if at < len(figures)])
-
-
-def test_thirty_calls_are_drawn_in_few_bytes():
-    assert len(plot_html([10**6] * 30, set(range(0, 30, 3)), 10**6)) < 6_600
 
 
 HEAD = (
@@ -199,16 +184,13 @@ UNFOLDED = [
 ]
 
 
-def test_the_items_in_short_and_unfolded():
+def test_the_items_in_short_unfolded_and_as_a_fold():
     view = budget_view(ITEMS)
     largest = "largest: user 2,317, grep 1,500, mine 565, system prompt 512; %agent budget --items lists all 6"
     assert view.text().splitlines()[-1] == largest
     text = replace(view, unfolded=True).text()
     assert text.splitlines()[-11:-3] == UNFOLDED
     assert max(map(len, text.splitlines())) <= 100 and "largest:" not in text
-
-
-def test_the_items_are_a_fold_that_can_be_open():
     view = budget_view(ITEMS)
     assert "<details" in view.html() and "open" not in view.html().partition("<details")[2].partition(">")[0]
     assert "~1,500  %agent tools off grep" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()

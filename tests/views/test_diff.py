@@ -1,7 +1,5 @@
 """Diffs: the rows give back both sides, the marked words too."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given
@@ -57,23 +55,14 @@ def test_files_that_come_and_go(before, after, signs):
     assert "/a" in diff_view([diff], "t").html()
 
 
-def test_no_change():
+def test_a_long_diff_is_grouped_folded_and_not_looked_into():
     assert diff_view([], "memory").text() == "memory\nno changes"
     assert "no changes" in diff_view([], "memory").html()
-
-
-def test_far_changes_stand_in_groups():
     lines = [f"line {i}\n" for i in range(40)]
     changed = ["first\n", *lines[1:-1], "last\n"]
     assert "".join(r.sign for r in rows(FileDiff("/a", "".join(lines), "".join(changed)))) == "@-+   @   -+"
-
-
-def test_a_long_diff_is_folded_with_its_count():
     shown = diff_view([FileDiff("/a", None, "x\n" * 1_000)], "t").html()
     assert "601 more lines" in shown
-
-
-def test_a_hunk_that_would_take_long_is_not_looked_into():
     left, right = word_diff("a " * 5_000, "a " * 5_000 + "b")
     assert [p.changed for p in left + right] == [False, False]
 
@@ -92,7 +81,6 @@ def test_the_pieces_of_each_side_joined_are_that_side(before, after):
 
 @given(TEXTS, TEXTS)
 def test_the_rows_with_all_their_context_are_both_files(before, after):
-    """Equal and deleted lines give the before, equal and inserted ones the after."""
     diff = FileDiff("/a", before, after)
     all_rows = rows(diff, context=10_000)
     if not diff.hunks:

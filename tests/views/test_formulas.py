@@ -1,7 +1,5 @@
 """Math reaches the page's MathJax as it was written; money, variables and code never do."""
 
-from __future__ import annotations
-
 import re
 
 from deepnb.views.html import esc

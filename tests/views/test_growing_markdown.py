@@ -1,7 +1,5 @@
 """An answer cut in pieces says what it says whole, wherever it is cut."""
 
-from __future__ import annotations
-
 import html
 import re
 
@@ -60,15 +58,12 @@ def test_any_text_can_be_cut(answer: str, step: int) -> None:
         piece.html().encode()
 
 
-def test_a_list_that_was_cut_counts_on() -> None:
+def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
     cut = pieces(ANSWERS["one, one, one"], 100)
     assert len(cut) > 3
     starts = [int(re.search(r'<ol [^>]*start="(\d+)"', piece.html()).group(1)) for piece in cut[1:]]
     items = [piece.html().count("<li>") for piece in cut]
     assert starts == [1 + sum(items[:i]) for i in range(1, len(items))]
-
-
-def test_a_table_that_was_cut_keeps_its_columns_and_knows_its_head() -> None:
     cut = pieces(ANSWERS["table"].removesuffix("\nAfter."), 150)
     assert len(cut) > 3
     widths = {tuple(re.findall(r"<th style=\"[^\"]*width:(\d+)%", piece.html())) for piece in cut}
@@ -76,9 +71,6 @@ def test_a_table_that_was_cut_keeps_its_columns_and_knows_its_head() -> None:
     hidden = ["visibility:collapse" in piece.html() for piece in cut]
     assert hidden == [False, *[True] * (len(cut) - 1)]
     assert all("<th " in piece.html() for piece in cut), "with every style removed the columns still have names"
-
-
-def test_a_block_of_code_that_was_cut_has_no_seam() -> None:
     cut = pieces(ANSWERS["open fence"], 150)
     styles = [re.search(r'<pre style="([^"]*)"', piece.html()).group(1) for piece in cut]
     assert "margin:8px 0 0 0" in styles[0] and "padding:8px 10px 0 10px" in styles[0]

@@ -1,7 +1,5 @@
 """Texts that try to run something, in every field of every view: the markup holds nothing that could."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -33,7 +31,6 @@ def test_there_are_many_and_each_is_another() -> None:
 @pytest.mark.parametrize("of", [pytest.param(3, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)])
 @every_row(("at", "text"), enumerate(hostile.SHORT), ids=NAMES)
 def test_no_field_of_any_view_gets_out_of_its_place(at: int, text: str, of: int) -> None:
-    """Each view with every third text: a field that is not escaped is found by most of them."""
     for name, view in views(text, at, of):
         try:
             harmless(view.html())

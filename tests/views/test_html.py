@@ -1,7 +1,5 @@
 """HTML that can do nothing but show: any text in every field of every view, and what Markdown becomes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -29,20 +27,14 @@ def test_any_markdown_gives_balanced_harmless_markup(text):
     harmless(markdown_html(text))
 
 
-def test_escaping_happens_once():
+def test_escaping_happens_once_and_markdown_is_rendered():
     assert esc("a & <b>") == "a &amp; &lt;b&gt;"
     assert el("div", "a & b", el("b", "<"), None, title='"') == '<div title="&quot;">a &amp; b<b>&lt;</b></div>'
     assert esc(esc("&")) == "&amp;"
     assert isinstance(el("b"), Html)
-
-
-def test_markdown_is_rendered():
     shown = markdown_html("**b** `c<d` ~~s~~\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```py\nx < 1\n```\n")
     assert "<strong>b</strong>" in shown and "<s>s</s>" in shown and "c&lt;d</code>" in shown
     assert "text-align:right" in shown and ">x &lt; <span " in shown
-
-
-def test_tasks_have_boxes():
     tasks = "- [ ] write *it*\n- [x] read\n  - [X] twice\n- [x](https://a.example)\n- [y] no\n\n1. [ ] one"
     assert " ".join(harmless(markdown_html(tasks)).split()) == "☐ write it ☑ read ☑ twice x [y] no ☐ one"
 

@@ -1,7 +1,5 @@
 """Links, pictures and templates that come from data, in every view: what may open, opens apart; nothing else does."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 
@@ -98,7 +96,7 @@ def test_an_image_given_as_data_is_shown_in_an_answer_and_named_in_text(kind: st
     assert answer.text() == f"see [picture: a cat] and [a link]({address})"
 
 
-def test_half_of_an_image_is_named_and_not_cut() -> None:
+def test_half_of_an_image_is_named_and_not_cut_and_a_picture_opens_by_a_click() -> None:
     growing = GrowingMarkdown()
     growing.add("![a cat](data:image/png;base64,")
     for _ in range(40):
@@ -107,9 +105,6 @@ def test_half_of_an_image_is_named_and_not_cut() -> None:
     assert "iVBOR" not in growing.end.html() + growing.end.text() and "[picture: a cat]" in growing.end.html()
     growing.add(")")
     assert growing.end.html().count("<img ") == 1
-
-
-def test_a_picture_can_be_looked_at_by_a_click() -> None:
     address = "https://a.example/p.png"
     assert f"[picture: a cat] {address}" in harmless(Answer(1, [f"![a cat]({address})"]).html())
 

@@ -1,7 +1,5 @@
 """Footer, skills, history, threads, turns, status, table, notice, and the figures they share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -90,14 +88,11 @@ def test_threads_stand_below_what_they_were_forked_from():
     )
 
 
-def test_a_long_thread_shows_its_last_turns():
+def test_a_long_thread_shows_its_last_turns_and_odd_parents_hide_none():
     assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓●─●"
     assert lane(ThreadInfo("a", 0, 0, rewound=((2, 0),))) == "↶"
     card = thread_card(1, ThreadInfo("a", 3, 8, parent="b@2"))
     assert card.text() == "a · ○─○─● · 3 turns · 8 messages · forked from b@2"
-
-
-def test_threads_with_odd_parents_are_all_shown():
     odd = [ThreadInfo("a", 0, 0, parent="b@1"), ThreadInfo("b", 0, 0, parent="a@1"), ThreadInfo("c", 0, 0, parent="gone@1"),
            ThreadInfo("d", 0, 0, parent="d@1"), ThreadInfo("d", 0, 0, parent="")]  # fmt: skip
     assert sorted(t.name for _, t in tree(odd)) == ["a", "b", "c", "d", "d"]
@@ -137,29 +132,23 @@ def test_the_status_panel():
     assert "no model calls yet in this thread" in before and "pending" not in before
 
 
-def test_a_table_counts_columns_not_characters():
+def test_a_table_counts_columns_fits_the_page_and_takes_any_rows():
     assert table_text(("名", "n"), [("日本", "1"), ("ab", "22")], right=(1,)) == (
         "名     n\n"
         "────  ──\n"
         "日本   1\n"
         "ab    22"
     )  # fmt: skip
-
-
-def test_a_table_fits_the_page_and_takes_any_rows():
     text = table_text(("a", "b", "c"), [("x" * 300, "y" * 300, "z")])
     assert {width(line) <= 100 for line in text.split("\n")} == {True}
     assert table_view(("a", "b"), [(1,), (1, 2, 3)]).text() == "a  b\n─  ─\n1\n1  2"
     assert table_view((), []).text() == "nothing to show"
 
 
-def test_notices_say_how_much_they_matter():
+def test_figures_signs_and_shortened_texts():
     assert notice_view("left as\n typed").text() == "note: left as typed"
     assert notice_view("remembered", "ok").text() == "remembered"
     assert "error: " in notice_view("no", "error").html()
-
-
-def test_figures():
     assert [seconds(0.0049), seconds(1_234.5), seconds(math.nan)] == ["0.00 s", "1,234.50 s", "0.00 s"]
     assert [cost(0.0012), cost(2.5)] == ["$0.0012", "$2.50"]
     assert [counted(1, "call"), counted(1_000, "call")] == ["1 call", "1,000 calls"]
@@ -170,20 +159,11 @@ def test_figures():
         "0 %",
         "–",
     ]
-
-
-def test_signs_that_fool_a_screen_are_made_visible():
     assert clean("a\x1b[31m\x00\u202eb\ud800\x7f\r\n\tc") == "a␛[31m␀[U+202E]b\ufffd␡\n\tc"
-
-
-def test_shortened_text_fits():
     assert short("日本語のテキスト", 7) == "日本語…"
     assert short("a  b\nc", 10) == "a b c"
     assert middle_cut("a" * 100 + "b" * 100, 10, 10) == "a" * 10 + "\n… 180 characters left out …\n" + "b" * 10
     assert middle_cut("a" * 70, 10, 10) == "a" * 70
-
-
-# -- the line of a turn that is still running, and what a setting says when it is changed
 
 
 @every_row(

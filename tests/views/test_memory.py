@@ -1,7 +1,5 @@
 """The memory panel: how each file stands to the prompt."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.backends.journal import Entry
@@ -78,13 +76,10 @@ def test_nothing_remembered_says_what_to_type(file):
     assert "%memory add TEXT" in _view(file).html()
 
 
-def test_what_is_in_the_prompt_is_shown_though_it_is_no_source_any_more():
+def test_what_is_no_source_any_more_no_text_or_listed_already():
     view = memory_view(Snapshot("m", memory={"/old.md": "- x"}), [PATH], _words)
     assert [(f.path, f.state) for f in view.files] == [("/old.md", "gone")]
     assert view.missing == (PATH,)
-
-
-def test_bytes_that_are_no_text_are_named_and_a_source_below_memory_is_not_listed_twice():
     assert _view(binary={PATH: 9}).files[0].state == "binary"
     assert "not UTF-8" in _view(binary={PATH: 9}).text()
     view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)
@@ -111,21 +106,15 @@ def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_wh
     assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()
 
 
-# -- the journal as a list
-
-
 def change(n: int, line: str = "+- a fact") -> Entry:
     return Entry(str(n), "2026-01-02T03:04:05+00:00", "/AGENTS.md", "user", f"@@ -0,0 +1 @@\n{line}\n", turn=n)
 
 
-def test_the_newest_are_listed_and_the_older_counted():
+def test_the_newest_changes_are_listed_and_a_long_diff_shows_its_ends():
     view = journal_view([change(n) for n in range(1, 31)], most=8)
     assert [line.split(" ")[2] for line in view.text().splitlines()[1:9]] == [str(n) for n in range(30, 22, -1)]
     assert "22 older changes: %memory log lists all" in view.text() and "journal · 30 changes" in view.text()
     assert view.html().count("<details") == 8
-
-
-def test_a_long_diff_shows_its_ends():
     html = entry_view(change(1, "+first " + "x" * 50_000 + " last")).html()
     assert "+first" in html and " last" in html and "characters left out" in html
     assert len(html) < 8_000

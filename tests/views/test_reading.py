@@ -1,7 +1,5 @@
 """Every view with all its styles and classes gone, as GitHub shows it: read line by line, it says what the text says."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -23,8 +21,6 @@ MARKS = {"ins", "del", "mark"}
 
 
 class Unstyled(HTMLParser):
-    """What is read of markup without styles: a line for each block, a gap between cells."""
-
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=True)
         self.text = ""
@@ -111,15 +107,12 @@ def test_a_label_stands_before_its_value(view: View) -> None:
         assert re.search(rf"{label}\b.{{0,40}}?{value}\b", html), f"{label}: {value}"
 
 
-def test_the_gauge_is_read_without_a_colour() -> None:
+def test_gauge_and_diff_are_read_without_a_colour() -> None:
     lines = Unstyled(dict(views())["budget_view, False"].html()).lines
     bar = next(line for line in lines if re.fullmatch("U+[?]+", line))
     assert len(bar) == 60
     assert lines[lines.index(bar) - 1] == "trigger 9", "its mark is said above it"
     assert any(re.fullmatch(r"U user 5 42 %", line) for line in lines), "its letters are explained"
-
-
-def test_a_diff_is_read_without_a_colour() -> None:
     lines = Unstyled(dict(views())["memory that is newer"].html()).text.split("\n")
     assert "-word2 word4" in lines and "+word2 word3" in lines
 

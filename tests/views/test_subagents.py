@@ -1,11 +1,7 @@
 """A subagent's work as it is shown: the card while it runs and after, in text and HTML; footer, gauge and list."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
-
-import pytest
 
 from deepnb import Session
 from deepnb.engine.request import MESSAGE_TOKENS
@@ -15,8 +11,8 @@ from deepnb.values.turn import Call, ModelEnded, TextDelta, ToolEnded, ToolStart
 from deepnb.views.budget import budget_view
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
 from deepnb.views.turn import footer_view
-from deepnb.views.turn_segments import Segments, turn_segments
-from tests.support.scripted import Paid, Scripted, call
+from deepnb.views.turn_segments import Segments
+from tests.support.scripted import Paid, call
 
 CRITIC = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 
@@ -77,7 +73,7 @@ class Folds(HTMLParser):
             self.summaries[-1][1] += data
 
 
-def test_the_card_as_text():
+def test_the_card_as_text_and_as_folds_in_folds():
     assert segments(*WHOLE).text() == (
         '→ subagent critic: "look at the text"  ok 2.00 s · 3 calls · 30 in / 6 out\n'
         '  │ → ls(path="/")  ok 0.01 s\n'
@@ -86,50 +82,19 @@ def test_the_card_as_text():
         "  │   │ found\n"
         "  │ all is well"
     )
-
-
-def test_the_card_as_html_is_folds_in_folds():
     told = Folds(segments(*WHOLE).html()).summaries
     assert [depth for depth, _ in told] == [1, 2, 2]
     assert told[0][1] == 'subagent critic: "look at the text" · ok  2.00 s · 3 calls · 30 in / 6 out'
     assert "ls(path" in told[1][1] and told[2][1].startswith('subagent other: "deeper"')
-
-
-def test_a_report_that_is_not_what_was_said_last_stands_below():
     made = segments(*INSIDE, ToolEnded("a", "task", "cut short", "error", 2.0))
     assert made.text().endswith("  │ all is well\n  cut short")
     assert "cut short" in made.html() and "error" in made.html()
-
-
-def test_while_it_runs_its_line_says_what_it_does_and_the_card_stays_small():
     task = segments(*INSIDE[:3]).segments[0]
     (line,) = Folds(task.html()).summaries
     assert line == [1, 'subagent critic: "look at the text" · running …  1 call · 10 in / 2 out · ls(path="/")']
     task = segments(*INSIDE).segments[0]
     (line,) = Folds(task.html()).summaries
     assert line[1].endswith(" · all is well")
-
-
-def test_showing_a_long_answer_of_a_subagent_while_it_grows_costs_the_same_each_time():
-    made = segments(INSIDE[0])
-    sizes = []
-    for _ in range(200):
-        made.add(TextDelta("some words and more of them " * 10, 1, ("a",)))
-        sizes.append(len(made.segments[0].html()))
-    assert max(sizes) < 1.2 * sizes[4]
-    made.add(ToolEnded("a", "task", "x", "ok", 1.0))
-    assert len(made.segments[0].html()) > 50_000
-
-
-def test_a_cut_turn_shows_its_subagent_as_cut():
-    answers = [call("task", id="t1", description="look", subagent_type="critic"), KeyboardInterrupt()]
-    s = Session(model=Scripted(answers=answers), subagents=[CRITIC])
-    with pytest.raises(KeyboardInterrupt):
-        s.run("p")
-    assert 'subagent critic: "look"  interrupted: no result' in turn_segments(s.turns[-1]).text()
-
-
-# -- footer and gauge
 
 
 def played() -> Session:
@@ -156,9 +121,6 @@ def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     assert "plus " not in budget_view(s.budget()).text()
 
 
-# -- the list
-
-
 def row(name: str = "critic", **listed) -> SubagentRow:
     agent = Subagent(name, "Finds faults.", "Be strict.", skills=("/skills/",))
     return SubagentRow(
@@ -166,7 +128,7 @@ def row(name: str = "critic", **listed) -> SubagentRow:
     )
 
 
-def test_the_list():
+def test_the_list_and_one_of_it():
     rows = [
         SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()),
         row(),
@@ -179,14 +141,11 @@ def test_the_list():
     assert "5 calls, 1,234 tokens in / 56 out in this thread" in view.text()
     assert "problem: why" in view.text() and "can&#x27;t be used" in view.html()
     assert "<td" in view.html() and "1,234" in view.html()
-
-
-def test_there_are_none_or_they_are_off():
     assert NONE in subagents_view([], 3).text() and NONE in subagents_view([], 3).html()
     assert OFF in subagents_view([row()], 0).text()
-
-
-def test_one_of_them():
-    view = subagent_view(row(), "Be strict.")
-    assert view.text().startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
+    assert (
+        subagent_view(row(), "Be strict.")
+        .text()
+        .startswith("subagent critic · /agents/critic.md\nFinds faults.\ntools: ls, task")
+    )
     assert "(no system prompt)" in subagent_view(row(), " ").text()

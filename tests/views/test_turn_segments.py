@@ -1,7 +1,5 @@
 """A turn as it happens: which segment an event makes or changes, and what it says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given
@@ -45,13 +43,20 @@ def test_a_call_is_one_answer_and_a_tool_is_one_card():
     )
 
 
-def test_an_empty_answer_shows_nothing():
+def test_what_begins_or_ends_without_the_other_gets_a_card():
     segments = Segments()
     assert segments.add(TextDelta("", 1)) is None
     assert segments.segments == []
+    segments = Segments()
+    assert segments.add(TextDelta("again", 1, path=("gone",))) == 0
+    (tool,) = segments.segments
+    assert isinstance(tool, ToolSegment) and [child.text() for child in tool.children] == ["again"]
+    segments = Segments()
+    assert segments.add(replace(ENDED, status="error")) == 0
+    assert segments.text().startswith("→ write_file()  error 0.01 s")
 
 
-def test_a_tool_runs_until_it_has_ended():
+def test_a_tool_runs_until_it_has_ended_and_a_finished_turn_has_none_that_runs():
     segments = Segments()
     segments.add(STARTED)
     (tool,) = segments.segments
@@ -59,35 +64,11 @@ def test_a_tool_runs_until_it_has_ended():
     assert tool.text().endswith("running …")
     segments.add(ENDED)
     assert (tool.status, tool.seconds) == ("ok", 0.012)
-
-
-def test_what_a_subagent_does_is_nested_in_its_call_at_any_depth():
-    segments = Segments()
-    segments.add(ToolStarted("a", "task", {"description": "look"}))
-    segments.add(ToolStarted("b", "task", {"description": "deeper"}, path=("a",)))
-    assert segments.add(TextDelta("found", 1, path=("a", "b"))) == 0
-    segments.add(ToolEnded("b", "task", "found", "ok", 1.0, path=("a",)))
-    segments.add(ToolEnded("a", "task", "done", "ok", 2.0))
-    assert segments.text() == (
-        '→ task(description="look")  ok 2.00 s\n'
-        '  │ → task(description="deeper")  ok 1.00 s\n'
-        "  │   │ found\n"
-        "  │   found\n"
-        "  done"
-    )
-
-
-def test_a_subagent_that_was_resumed_gets_a_card_without_its_start():
-    segments = Segments()
-    assert segments.add(TextDelta("again", 1, path=("gone",))) == 0
+    segments = turn_segments(_turn(STARTED, ToolStarted("in", "ls", {}, path=("t1",))))
     (tool,) = segments.segments
-    assert isinstance(tool, ToolSegment) and [child.text() for child in tool.children] == ["again"]
-
-
-def test_an_end_without_a_start_gets_a_card():
-    segments = Segments()
-    assert segments.add(replace(ENDED, status="error")) == 0
-    assert segments.text().startswith("→ write_file()  error 0.01 s")
+    assert isinstance(tool, ToolSegment)
+    assert tool.status == "cut" and "interrupted: no result" in tool.text()
+    assert [child.status for child in tool.children] == ["cut"]
 
 
 def test_notes_and_compactions_stand_where_they_happened():
@@ -107,14 +88,6 @@ def test_notes_and_compactions_stand_where_they_happened():
         "  Ada asked.\n"
         "note: left as typed: {x}"
     )
-
-
-def test_a_finished_turn_has_no_running_tool():
-    segments = turn_segments(_turn(STARTED, ToolStarted("in", "ls", {}, path=("t1",))))
-    (tool,) = segments.segments
-    assert isinstance(tool, ToolSegment)
-    assert tool.status == "cut"
-    assert [child.status for child in tool.children] == ["cut"]
 
 
 def test_a_long_result_shows_its_head_and_its_tail_and_unfolds_the_rest():

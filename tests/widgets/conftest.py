@@ -1,7 +1,5 @@
 """Every widget of a test is closed after it: there is no kernel that would."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Panels with buttons: a click acts, a mistake is one line, rows follow what there is."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from deepnb.values.errors import DeepnbError
@@ -28,13 +26,6 @@ def test_a_click_acts_and_the_rows_are_those_there_are():
     assert "none" in panel.widget.children[1].children[0].value
 
 
-def test_rows_that_are_the_same_are_not_made_anew():
-    panel = ActionPanel(lambda: [Row("a", notice_view("a"), [("go", lambda: None)])], notice_view("none"))
-    (before,) = buttons(panel)
-    panel.refresh()
-    assert buttons(panel) == [before]
-
-
 def test_a_mistake_is_one_line_above_the_rows():
     def fails() -> None:
         raise DeepnbError("it is <gone>", "type something else")
@@ -57,16 +48,13 @@ def test_of_tabs_the_one_that_is_seen_follows_and_the_others_when_turned_to():
     assert [hasattr(t.children[1].children[0], "children") for t in tab.children] == [True, True]
 
 
-def test_a_row_is_made_anew_when_its_state_changes():
+def test_rows_are_made_anew_when_their_state_changes_alone() -> None:
     state = ["one"]
     panel = ActionPanel(lambda: [Row("a", notice_view(state[0]), [("go", lambda: None)], state[0])], notice_view(""))
     state[0] = "two"
     panel.refresh()
     (row,) = panel.widget.children[1].children
     assert "two" in row.children[0].value and buttons(panel)[0].tooltip == "go a"
-
-
-def test_a_row_that_stays_is_not_made_anew() -> None:
     names = ["a", "b"]
     panel = ActionPanel(lambda: [Row(name, notice_view(name), []) for name in names], notice_view("none"))
     first, second = panel.widget.children[1].children

@@ -1,7 +1,5 @@
 """The buttons of a card: what runs is what can be seen."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The panels of threads and requests, the stack of an agent, and the dashboard that has all of them."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -14,8 +12,6 @@ from deepnb.views.view import notice_view
 from deepnb.widgets.actions import Row
 from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
 from tests.support.shells import Shell
-
-# -- the stack
 
 
 def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
@@ -34,34 +30,6 @@ def test_each_layer_of_the_graph_says_what_it_adds(shell: Shell) -> None:
     assert f"{stack.tokens:,} tokens in total" in out and "from" in out and "↓ offline" in out
 
 
-def test_a_middleware_of_the_users_own_is_named_as_theirs() -> None:
-    from deepagents.backends import StateBackend
-    from langchain.agents.middleware import AgentMiddleware
-
-    from deepnb import Session
-    from tests.support.scripted import Scripted
-
-    class Shout(AgentMiddleware):
-        """Says everything twice."""
-
-    session = Session(model=Scripted(answers=["hello"]), backend=StateBackend(), middleware=[Shout()])
-    mine = [layer for layer in session.stack().layers if layer.origin == "yours"]
-    assert [(layer.name, layer.does) for layer in mine] == [("Shout", "Says everything twice.")]
-
-
-def test_a_part_that_is_switched_off_is_no_layer() -> None:
-    from deepnb import Session
-    from tests.support.scripted import Scripted
-
-    names = [
-        layer.name
-        for layer in Session(model=Scripted(answers=["hello"]), enable_memory=False, enable_subagents=False)
-        .stack()
-        .layers
-    ]
-    assert "DeltaMemoryMiddleware" not in names and "DelegationMiddleware" not in names and "SkillsMiddleware" in names
-
-
 def test_the_stack_as_text_and_html() -> None:
     layers = (
         Layer("One<b>", "does this", "deepnb", tools=("ls",), tokens=300),
@@ -73,9 +41,6 @@ def test_the_stack_as_text_and_html() -> None:
         "tokens that each layer added to turn 1, call 2: ~400 tokens in total",
     ]
     assert "~300 tokens" in view.text() and "One&lt;b&gt;" in view.html() and "tools: ls" in view.html()
-
-
-# -- the panel of threads
 
 
 class Story:
@@ -139,9 +104,6 @@ def test_the_turn_to_go_back_to_follows_the_newest_unless_one_was_chosen() -> No
     assert rewind.disabled and turn.disabled
 
 
-# -- the panel of requests
-
-
 def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
     calls: list[tuple[str, tuple[int, int]]] = []
     drawn: list[Any] = []
@@ -186,17 +148,11 @@ def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() ->
     assert len(choice.options) == LISTED and choice.options[0] == ("turn 11", (11, 1))
 
 
-# -- the dashboard
-
-
-def test_the_dashboard_as_text_has_every_panel_and_says_what_to_type(shell: Shell) -> None:
+def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shell: Shell) -> None:
     out = shell.ok("%agent dashboard")
     for words in ("nothing remembered yet", "no model calls yet: type %agent PROMPT", "nothing offloaded yet",
                   "no skills yet: type %skills new NAME", "main"):  # fmt: skip
         assert words in out, words
-
-
-def test_one_panel_is_shown_by_its_name(shell: Shell) -> None:
     shell.ok("%agent hello")
     shell.ok("%agent fork idea")
     assert "○" in shell.ok("%agent panel threads") and "context" not in shell.ok("%agent panel threads")

@@ -1,7 +1,5 @@
 """The editor of a memory file: saved with what came meanwhile, refused in one line, closed without a trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -21,8 +19,6 @@ def cell(shell: Shell) -> Cell:
 
 
 class Editor:
-    """The editor of a file whose text is `before`, as it is drawn in a cell."""
-
     def __init__(self, shell: Shell, cell: Cell, before: str | None = None, path: str = FILE) -> None:
         self.memory, self._files, self._path = shell.session.memory, shell.session.files, path
         if before is not None:
@@ -66,7 +62,6 @@ def test_cancel_changes_nothing(shell: Shell, cell: Cell) -> None:
 
 @every_row("path", ["/memory/team.md", "/plan.md"])
 def test_a_file_that_is_not_there_yet_is_begun_and_what_was_saved_is_shown(shell: Shell, cell: Cell, path: str) -> None:
-    """One of memory, and one that is not."""
     editor = Editor(shell, cell, path=path)
     assert editor.area.value == ""
     editor.type("- buy milk\n")

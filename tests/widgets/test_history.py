@@ -1,7 +1,5 @@
 """The history panel: what is listed, chosen and brought back; and the line that says what takes long."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +21,6 @@ from tests.support.screen import Cell, until
 
 
 class Story:
-    """A stand-in for a session with a history."""
-
     def __init__(self, *sections: HistorySection) -> None:
         self.sections = list(sections)
         self.brought: BroughtBack | None = None
@@ -163,30 +159,21 @@ def test_what_is_listed_is_bounded_and_is_the_newest(messages):
     assert len(room) in (len(messages), SECTIONS) or sum(room) == ROWS
 
 
-def test_what_is_quick_says_nothing_but_what_came_of_it():
+def test_what_takes_long_is_said_and_replaced_and_what_is_quick_or_fails_leaves_no_line():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=60)
     progress.end(notice_view("done", "ok"))
     assert cell.outputs == [[cell.outputs[0][0]]] and cell.last == ["done"]
-
-
-def test_what_takes_long_is_said_and_replaced_by_what_came_of_it():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=0)
     until(cell, "doing it")
     progress.end(notice_view("done", "ok"))
     assert cell.last == ["done"]
-
-
-def test_what_fails_does_not_leave_its_line():
     cell = Cell()
     progress = Progress(cell, "doing it ...", after=0)
     until(cell, "doing it")
     progress.stop("not done")
     assert cell.last == ["note: not done"]
-
-
-def test_a_terminal_prints_each_line_and_the_end():
     out = io.StringIO()
     progress = Progress(Terminal(lambda line: out.write(f"{line}\n")), "doing it ...", after=0)
     until(out, "doing it")

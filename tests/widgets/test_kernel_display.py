@@ -1,7 +1,5 @@
 """What a real kernel publishes: outputs that are updated in place, by later cells too, each also as text."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

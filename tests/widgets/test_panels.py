@@ -1,7 +1,5 @@
 """Panels that follow a session: what they show, which turn they stay at, and that they end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +13,6 @@ from tests.support.screen import Cell
 
 
 class Story:
-    """A stand-in for a session: a number of turns, and watchers."""
-
     def __init__(self) -> None:
         self.turns = 0
         self.watchers: list[Callable[[], None]] = []
@@ -42,7 +38,7 @@ def parts(panel: TurnPanel) -> tuple[str, Any, str]:
     return "".join(page.value for page in picture.children), turn, diff.value
 
 
-def test_a_panel_at_the_newest_turn_follows() -> None:
+def test_a_panel_follows_the_newest_turn_stays_where_it_was_put_and_comes_back_from_turns_that_are_gone() -> None:
     story = Story()
     panel = story.panel()
     _, turn_field, diff = parts(panel)
@@ -53,9 +49,6 @@ def test_a_panel_at_the_newest_turn_follows() -> None:
     picture, turn_field, diff = parts(panel)
     assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
     assert "now 2" in picture and "turn 2" in diff
-
-
-def test_a_panel_stays_where_the_user_put_it() -> None:
     story = Story()
     panel = story.panel()
     story.subscribe(panel.refresh)
@@ -67,9 +60,6 @@ def test_a_panel_stays_where_the_user_put_it() -> None:
     picture, turn_field, diff = parts(panel)
     assert (turn_field.max, turn_field.value) == (4, 1)
     assert "turn 1" in diff and "now 4" in picture
-
-
-def test_a_panel_comes_back_from_turns_that_are_gone() -> None:
     story = Story()
     panel = story.panel()
     for _ in range(3):
@@ -100,7 +90,7 @@ def test_a_panel_and_its_twin_follow_the_session() -> None:
     assert "now 1" in parts(panel)[0]
 
 
-def test_the_same_cell_shown_again_and_again_keeps_one_watcher_and_one_panel() -> None:
+def test_one_cell_keeps_one_panel_of_each_kind() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     first = story.panel()
@@ -112,9 +102,6 @@ def test_the_same_cell_shown_again_and_again_keeps_one_watcher_and_one_panel() -
     story.go_on()
     assert cell.last[-1] == "now 1" and cell.last[1] == "now 0", "the one that is gone is left alone"
     assert before is None or len(Widget._instances) <= 2 * before
-
-
-def test_two_panels_of_one_cell_both_follow() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     live.show(cell, story.panel(), story.now, "memory panel", "a")
@@ -164,8 +151,6 @@ def test_stack_and_fold_have_all_the_text() -> None:
 
 
 class InParts:
-    """A picture of a stamp and two files."""
-
     def __init__(self, *parts: str) -> None:
         self.parts = parts
 

@@ -1,7 +1,5 @@
 """What open panels cost on the wire: with all of them open a turn sends no more late in a thread than early in it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

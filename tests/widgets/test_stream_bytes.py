@@ -1,7 +1,5 @@
 """What a streamed answer costs in bytes of messages: with its length, not with the square of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.stream import GROWTH, MOST, Wire, in_kernel, rooms, row, simulated, texts
@@ -27,7 +25,6 @@ def test_bytes_grow_with_the_text_below_a_card_too(kind: str, room: int) -> None
 
 
 def held(kind: str, room: int) -> list[Wire]:
-    """The answer in two lengths, held to what it may cost."""
     wires = {length: simulated(texts()[kind](length), room=room) for length in (20_000, 40_000)}
     for length, wire in wires.items():
         print(row(f"{kind}, {length:,}", wire))

@@ -4,8 +4,6 @@ Each abstract treats one of its field's ten objects under one of its five condit
 the abstract with these answers it (2), those of the same object treat its topic (1).
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import Path

@@ -3,8 +3,6 @@
 Twenty questions or so of each kind: English, Chinese, and one language about a note in the other.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
