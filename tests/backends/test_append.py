@@ -1,7 +1,5 @@
 """Adding to the end of a file: on every backend, in a run and outside one, without writing it again."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

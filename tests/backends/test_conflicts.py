@@ -1,7 +1,5 @@
 """Two writers change one line: both texts are kept as they are, and the conflict is named until somebody settles it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Law: whoever changes the same lines at once, no text vanishes, none is blended, and each conflict is named."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """The contract of backends, over each of them; and the same tool calls through real graphs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a directory on disk adds to the contract: missing roots, refused writes, modes, atomic writes, bounds."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """What can be passed as `backend=`: each works in a run, outside of one, and below mounts; anything else is one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Credentials through every way to write, and in the transcript: afterwards they are in nothing that was written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

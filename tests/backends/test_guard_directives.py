@@ -1,7 +1,5 @@
 """What a tool's output wants remembered waits for the user; what the user wants goes straight in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

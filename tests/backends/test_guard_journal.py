@@ -1,7 +1,5 @@
 """Law: the journal of a guarded file, replay, is its text (less credentials), whatever was done."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

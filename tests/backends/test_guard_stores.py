@@ -1,7 +1,5 @@
 """No lost update in one store, or one given backend, by sessions in processes of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Two sessions and another program on one file, in a random order: nothing lost, and the journal stays true."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No lost update: many processes on one directory, and two agents on one file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

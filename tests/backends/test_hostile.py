@@ -1,7 +1,5 @@
 """No path or link points outside a directory on disk, and nothing in it can block."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

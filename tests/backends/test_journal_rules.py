@@ -1,7 +1,5 @@
 """Entries of the journal: their diffs can be put in and taken back, and their order is that of the file, whatever clocks did."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import timedelta
 from pathlib import Path

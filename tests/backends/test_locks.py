@@ -1,7 +1,5 @@
 """Locks between processes: exact counts, killed holders, and lock files that are not what they seem."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Merging: nothing that either side added is lost or blended, and a real conflict keeps both."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

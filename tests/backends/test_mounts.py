@@ -1,7 +1,5 @@
 """Mounts: what may be typed, whose a path is, and namespaces that never see each other."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

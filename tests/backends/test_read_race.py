@@ -1,7 +1,5 @@
 """What is noted as seen is what is shown, also where another process writes between two looks at a file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A law: no spelling of a path, and no link, takes a tool's call out of a mounted directory or past its approval."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

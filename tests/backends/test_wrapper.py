@@ -1,7 +1,5 @@
 """The base of wrappers: it passes everything on, and what a subclass says of files holds of every method."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A comparison in JupyterLab, in a real Chromium: side by side, below each other when narrow, in both themes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

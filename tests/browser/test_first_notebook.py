@@ -1,7 +1,5 @@
 """The first notebook in JupyterLab, in a real Chromium: what only a browser shows."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Texts that try to run something, in a real Chromium: live, and reopened, untrusted and trusted."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit

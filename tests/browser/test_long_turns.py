@@ -1,7 +1,5 @@
 """A turn that takes long in JupyterLab, in a real Chromium: stopped by its button, and in the background."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Memory files edited and the history searched in JupyterLab, in a real Chromium: typed, ticked, saved, refused, reopened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether every view keeps its shape: through JupyterLab's sanitizer for notebooks not run here, and in forced colours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A notebook as an app: Voila in a real Chromium, with turns, the dashboard, a card, and a cell's mistake."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

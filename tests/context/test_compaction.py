@@ -1,7 +1,5 @@
 """Compaction: what it keeps, in which order, and what becomes of a thread when a part of it fails."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Law: a compaction by hand makes the next request smaller, or says in one line that it does not and changes nothing."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kernel killed in each phase of a compaction: the next one goes on, nothing is lost, nothing is stored twice."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

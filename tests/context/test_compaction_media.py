@@ -1,7 +1,5 @@
 """Images and other media in what a compaction removes: saved as files, and named where they stood."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Encodings arrive behind the scenes, or never: counting goes on either way."""
 
-from __future__ import annotations
-
 import base64
 import socket
 import subprocess

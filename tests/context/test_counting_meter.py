@@ -1,7 +1,5 @@
 """What the ledger counts: each message once, to the token, in requests that share their pieces."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Counts for a tokenizer that nobody has here: never under after one report, and no higher than the reports allow."""
 
-from __future__ import annotations
-
 import json
 from statistics import median
 

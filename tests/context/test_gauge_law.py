@@ -1,7 +1,5 @@
 """Law: what the gauge draws is where the compaction comes, and each answer has the room that the window has left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """What ARCHITECTURE.md says of the engine, asked of the engine alone: a test that fails names what upstream changed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """What is told of a run: nested agents by path, tokens as they come, usage as it is reported, calls side by side."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 from uuid import uuid4

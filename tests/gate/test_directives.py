@@ -1,7 +1,5 @@
 """Instructions that a tool brought in are held, the user's own and plain facts are not."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

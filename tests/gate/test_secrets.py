@@ -1,7 +1,5 @@
 """The rules of credentials: samples frozen before them, and the forms that names and secrets stand in."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """Credentials by name and chance, in parts, in commands and in sentences; and what people who work with data write down."""
 
-from __future__ import annotations
-
 import io
 import keyword
 import random

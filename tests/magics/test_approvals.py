@@ -1,7 +1,5 @@
 """Approvals typed in a shell, in a kernel and in a terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

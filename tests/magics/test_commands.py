@@ -1,7 +1,5 @@
 """Every subcommand in a real shell: what it prints when all is well, and the one line when it is not."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """%agent explain, %agent fix, {err}, the line that offers them, and %agent code."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

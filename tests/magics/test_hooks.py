@@ -1,7 +1,5 @@
 """What %load_ext deepnb puts into a shell, and %unload_ext takes out."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What only a real kernel shows: the stop button, its event loop, hidden prompts, the notebook that is open."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """`%agent persist`: a file, what is back in the next kernel, and the line without an argument."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

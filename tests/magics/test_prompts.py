@@ -1,7 +1,5 @@
 """Prompts in a real shell: what reaches the agent, with which options, and what comes back."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

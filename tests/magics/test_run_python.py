@@ -1,7 +1,5 @@
 """Code of the agent in a shell and in a real kernel: what it shows, what it can't change from inside, how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -4,8 +4,6 @@ The lines were written by hand by somebody who did not know the rule: `practice`
 160, 6 went wrong), `judge` after that (of 160, none).
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest

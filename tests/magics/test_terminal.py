@@ -1,7 +1,5 @@
 """The magics in a real terminal: `ipython` on a pseudo-terminal, typed at as one types."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

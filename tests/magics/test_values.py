@@ -1,7 +1,5 @@
 """Values show themselves: the same pictures as the magics show, in a notebook, a terminal and a plain Python."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle

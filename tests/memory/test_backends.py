@@ -1,7 +1,5 @@
 """One contract of memory, over each place it can be in; `KINDS` holds a name for each."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from itertools import pairwise

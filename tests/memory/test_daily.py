@@ -1,7 +1,5 @@
 """Daily notes: by the user, by the agent's tool, by the flush; only ever added to, promoted when confirmed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Forgetting: the words are in no later request, but for what was said in the conversation itself."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from deepnb.engine.request import message_text
 from tests.support.scripted import Scripted

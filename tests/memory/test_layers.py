@@ -1,7 +1,5 @@
 """Layers: which files are injected in which thread on which day, how they share the budget, and the words around them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A credential that another program put into a memory file on disk: masked in what the model sees, left in the file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb import Session

@@ -1,7 +1,5 @@
 """AGENTS.md files of directories are shown with the first file that is worked on below them."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from tests.support.scripted import Scripted, call
 

@@ -1,7 +1,5 @@
 """Long-term memory is for main threads alone: no copy of it lies where a subagent or a shared thread can read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

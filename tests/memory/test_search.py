@@ -1,7 +1,5 @@
 """Searching memory: what is looked through, who may find what, and where the index is."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

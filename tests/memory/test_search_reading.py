@@ -1,7 +1,5 @@
 """What search reads of the notes: what a listing shows, and of that only what has changed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping

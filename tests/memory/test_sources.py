@@ -1,7 +1,5 @@
 """Memory files joined in from the disk: one mount for each real directory, and nothing else of it touched."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a model is told of memory, block and updates together, is what the files say, whatever went before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What came from elsewhere never becomes the user's without a question; what the user says goes straight in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count

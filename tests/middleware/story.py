@@ -3,8 +3,6 @@
 There, nothing of the tests is imported, and what the middleware does not need can't be.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """`application`: memory in the store, seeded once; approvals; what nested agents see; its own options."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path

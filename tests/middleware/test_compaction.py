@@ -1,7 +1,5 @@
 """CompactionMiddleware alone: what its trigger counts, what is kept, and what it does when a part fails."""
 
-from __future__ import annotations
-
 import logging
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """MemoryMiddleware and SkillsMiddleware alone: what is injected, when it is read again, what stays private."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The five parts together in a deep agent and in a plain one, in a process that has no IPython, and on a LangGraph server."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

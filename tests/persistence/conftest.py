@@ -1,7 +1,5 @@
 """Places to keep sessions in: a file, and a database of one server for the whole run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

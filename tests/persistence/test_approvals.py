@@ -1,7 +1,5 @@
 """Calls that wait for approval in a place that outlives the kernel, and who may decide what."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two kernels in one place: one thread is one kernel's while a turn plays in it; memory is everybody's."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

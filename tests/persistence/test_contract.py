@@ -1,7 +1,5 @@
 """What a session that is kept gives back, on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

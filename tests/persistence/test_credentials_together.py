@@ -1,8 +1,6 @@
 """Two hundred credentials and five keys that look like nothing, in environment, hidden prompt, prompts, headers and
 failing requests of one session: none in its database, its tape and its exports, searched as bytes."""
 
-from __future__ import annotations
-
 import getpass
 import html
 import json

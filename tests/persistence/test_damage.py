@@ -1,7 +1,5 @@
 """Damage and other formats inside a database: refused in one line, and left as they were."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

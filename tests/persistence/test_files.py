@@ -1,7 +1,5 @@
 """The file itself: whose it is, and which files are left as they are."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """What is forgotten is in no byte of the place that the session is kept in, but for what the conversation said."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The same script of forty steps gives the same turns, files, ledger and journal wherever a session is kept."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`kill -9` of a real kernel whose session is kept: what the next one shows, and what its buttons do."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

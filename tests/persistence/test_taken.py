@@ -1,7 +1,5 @@
 """Threads whose compacted messages and long texts were taken out of their state: nobody sees a difference."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A kept SQLite file: alone it is the whole, and what goes wrong with it costs one line, never the thread."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random

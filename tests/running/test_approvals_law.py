@@ -1,7 +1,5 @@
 """Under no policy but allow does a call that asks run unapproved, and never another one than the call that was shown."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A turn in which the model never answered is taken back whole; one that failed after that stays and can go on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that threads have in common, and those of one thread: who removed, who changed, and what a rewind drops."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
 from tests.support.scripted import Scripted, call

@@ -1,7 +1,5 @@
 """Interrupts: whenever they come, the thread stays readable and can go on, resumed or not."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

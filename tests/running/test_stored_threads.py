@@ -1,7 +1,5 @@
 """Threads that a given checkpointer holds already: read when they are looked at, and gone on with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep

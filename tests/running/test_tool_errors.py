@@ -1,7 +1,5 @@
 """An exception in a tool is its result; a call that no tool can take gets one, too, and nobody is asked about it."""
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 from collections.abc import Callable

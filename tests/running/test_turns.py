@@ -1,7 +1,5 @@
 """Turns: their record, their limits, and the options they run with."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """What is taken out of an index is in none of its files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Identifiers are found first, whatever they look like; a word in other forms; the label of a line."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 

@@ -3,8 +3,6 @@
 The vectors are those of a real one, kept in a file.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable

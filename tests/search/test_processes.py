@@ -1,7 +1,5 @@
 """Many processes and threads on one index: nothing is lost, nothing breaks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Frozen questions and documents: answered at least as well as by plain FTS5; days alone, exactly; nonsense, by nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """What a reader keeps in memory is what a new one reads, whatever was written in between, and by whom."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """The vector leg: the same order through sqlite-vec and NumPy, embeddings kept by content."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

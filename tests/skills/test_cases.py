@@ -1,7 +1,5 @@
 """A SKILL.md, checked: the frozen cases, what differs from the reference validator, and what must never happen."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

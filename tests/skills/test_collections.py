@@ -1,7 +1,5 @@
 """Collections of skills as people publish them: what is good is added, what is not is listed, and nothing raises."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable, Mapping

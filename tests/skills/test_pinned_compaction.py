@@ -1,7 +1,5 @@
 """A pinned skill is there in the whole turn it was pinned to, whatever is compacted in it."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
 from tests.support.scripted import call

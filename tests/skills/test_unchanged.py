@@ -1,7 +1,5 @@
 """A set of skills that did not change is not read again; one that did always is, whatever its times say."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """A variable in a few lines, also of values whose code is never called, or that are too big to be read whole."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import types

@@ -1,7 +1,5 @@
 """A traceback as a text: the right line and variables, within a budget, without credentials, whatever objects do."""
 
-from __future__ import annotations
-
 import linecache
 from types import MappingProxyType
 from typing import Any

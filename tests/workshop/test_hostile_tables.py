@@ -1,7 +1,5 @@
 """Tables that hold code of the user: looking at them runs none of it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from functools import partial

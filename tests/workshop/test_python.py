@@ -1,7 +1,5 @@
 """Code of the agent run in a namespace: what it puts out, how it ends, what it did to the names."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 import time

@@ -1,7 +1,5 @@
 """Twenty questions about columns of every kind: each answer is what Python computes, or an error names type and example."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
