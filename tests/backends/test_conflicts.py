@@ -92,23 +92,9 @@ def test_an_edit_of_a_line_that_another_writer_changed_is_not_blended(two: Pair,
     two.law()
 
 
-def test_an_edit_whose_text_is_gone_is_merged(two: Pair):
-    """What it replaces is in what the agent saw, and no longer in the file."""
-    two.other = lambda: two.kernel.memory.write(PATH, "- other\n- x\n")
-    said = two.told(edit(), meanwhile=two.other)
-    assert two.s.files[PATH] == "- other\n- l1 BBB\n- x\n" and "conflict in" in said[-1]
-    two.law("- other")
-
-
 def test_an_edit_of_what_the_agent_has_not_seen_is_made_in_the_file_as_it_is(two: Pair):
     said = two.told(edit("- l1 AAA", "- l1 CCC"), meanwhile=two.other)
     assert two.s.files[PATH] == "- l1 CCC\n- x\n" and "conflict" not in said[-1]
-
-
-def test_the_agent_settles_what_it_was_told_of(two: Pair):
-    two.told(edit(), write(), meanwhile=two.other)
-    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
-    assert len(two.s.memory.log_entries()) == 4
 
 
 def test_a_subagent_is_told_too(two: Pair):
@@ -118,16 +104,6 @@ def test_a_subagent_is_told_too(two: Pair):
     request = two.s.options.model.requests[-2]  # the subagent's last
     assert SAYS in str(request[-1].content)
     two.law()
-
-
-def test_the_user_writes_over_what_was_not_shown(two: Pair):
-    """The agent's own edit was not read: `write` keeps it, too."""
-    two.told(edit(new="- l1 AAA"))
-    assert two.s.memory.write(PATH, "- l1 BBB\n- x\n").conflicts == (Conflict(1, "- l1 AAA", "- l1 BBB"),)
-    assert two.s.files[PATH] == BOTH
-    two.law()
-    two.s.memory.write(PATH, "- l1 BBB\n- x\n")  # now the user knows of both
-    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
 
 
 def test_what_an_agent_found_out_about_a_file_the_user_has_not_seen(tmp_path: Path):
@@ -171,13 +147,6 @@ def test_an_approved_change_of_a_line_that_was_changed_since(two: Pair):
     two.s.memory.accept(two.s.memory.pending()[0].id)
     assert two.s.files[PATH] == f"- l1 AAA\n{asks}\n- x\n"
     two.law(written=asks)
-
-
-def test_appending_never_conflicts(two: Pair):
-    two.other()
-    two.s.memory.add("l2")
-    two.s.memory.daily("note")
-    assert two.s.files[PATH] == "- l1 AAA\n- x\n- l2\n" and two.s.memory.conflicts() == ()
 
 
 # -- until somebody settles it

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
-from deepnb.backends.journal import DoesNotFit, entries, entry, from_json, replay, to_json
+from deepnb.backends.journal import DoesNotFit, entry, from_json, replay, to_json
 from deepnb.values.files import FileDiff
 from deepnb.values.text import in_turn
 from tests.support.clock import Clock, session
@@ -54,12 +54,6 @@ def test_a_diff_refuses_a_text_it_was_not_made_from() -> None:
         one.after(None)
     with pytest.raises(DoesNotFit):
         one.before("a\nb\n")
-
-
-def test_a_line_cut_short_by_a_crash_is_passed_over() -> None:
-    one, two = change(None, "a\n"), change("a\n", "b\n", 2)
-    text = f"{to_json(one)}\n{to_json(two)}\n" + to_json(change("b\n", "c\n", 3))[:40]
-    assert entries(text) == (one, two)
 
 
 PATH = "/AGENTS.md"
