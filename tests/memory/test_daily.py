@@ -115,12 +115,6 @@ def test_a_nested_agent_has_no_tools_for_memory():
     assert "not a valid tool" in s.options.model.requests[2][-1].text
 
 
-def test_without_memory_there_is_no_tool():
-    on, off = session(), session(enable_memory=False)
-    names = {"note", "memory_search", "memory_get"}
-    assert names <= {n for n, _ in on.workspace.built.tools} and not names & {n for n, _ in off.workspace.built.tools}
-
-
 def test_the_tools_are_cheap():
     on, off = session(), session(enable_memory=False)
     on.run("a")

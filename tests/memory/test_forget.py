@@ -2,12 +2,8 @@
 
 from deepnb import Session
 from deepnb.engine.request import message_text
-from tests.support.scripted import Scripted
+from tests.support.scripted import session
 from tests.support.tables import every_row
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def last_request(s: Session) -> str:

@@ -146,17 +146,6 @@ def test_where_a_line_comes_from_is_told_to_no_model():
     assert len(told) == 1 and "<!--" not in str(three), "a comment alone is nothing to tell"
 
 
-def test_long_term_memory_is_for_main_threads():
-    s = session()
-    s.memory.add("the merger is in May", "/MEMORY.md")
-    s.run("a")
-    s.new("open", shared=True)
-    s.run("b")
-    s.switch("main")
-    s.run("c")
-    assert ["merger" in str(r) for r in s.options.model.requests] == [True, False, True]
-
-
 # -- the budget
 
 LONG = {"/AGENTS.md": "agents", "/SOUL.md": "soul", "/USER.md": "user", "/MEMORY.md": "long"}

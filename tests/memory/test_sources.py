@@ -12,7 +12,7 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.wrapper import ChosenFiles
 from deepnb.running.sources import Places, SourceMount, source, with_source, without_source
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, session
 
 
 @pytest.fixture(autouse=True)
@@ -32,20 +32,12 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
 def system(s: Session) -> str:
     return str(s.options.model.requests[-1][0].content)
 
 
 def sent(s: Session) -> str:
     return "\n".join(str(m.content) for m in s.options.model.requests[-1])
-
-
-def results(s: Session) -> list[str]:
-    return [m.text for m in s.snapshot.messages if m.role == "tool"]
 
 
 def on_disk(place: Path) -> dict[str, str]:
@@ -293,7 +285,9 @@ def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
     before = on_disk(work)
     s.run("go")
     assert on_disk(work) == before
-    wrote, edited, read, deleted, all_deleted, listed, found, globbed = results(s)
+    wrote, edited, read, deleted, all_deleted, listed, found, globbed = (
+        m.text for m in s.snapshot.messages if m.role == "tool"
+    )
     for refused in (wrote, edited, deleted, all_deleted):
         assert "only .deepagents/AGENTS.md, AGENTS.md can be changed here" in refused, refused
     assert "not found" in read and "No matches" in found
