@@ -16,7 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from deepnb import DeepnbError, Session
 from deepnb.values.turn import ModelStarted
 from deepnb.views.turn import TurnView
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, session
 
 DOWN = RuntimeError("down")
 LONG = [ContextOverflowError("prompt is too long")] * 4
@@ -30,10 +30,6 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any
             yield saver
     else:
         yield InMemorySaver() if request.param == "memory" else None
-
-
-def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers)), **options)
 
 
 def sent(s: Session) -> list[str]:

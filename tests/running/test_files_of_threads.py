@@ -2,14 +2,10 @@
 
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import call, session
 from tests.support.tables import every_row
 
 REMOVE = call("delete", file_path="/AGENTS.md", id="c2")
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def results(s: Session) -> list[str]:

@@ -136,16 +136,6 @@ def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
     assert len(second.snapshot.messages) == 2
 
 
-def test_memory_by_turn_can_be_compared(checkpointer):
-    write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
-    first = session(checkpointer, "ok", write, "done")
-    first.memory.write("/AGENTS.md", "- likes tea\n")
-    first.run("one")
-    first.run("change it")
-    (change,) = session(checkpointer).memory.diff(1, 2)
-    assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
-
-
 def test_a_shared_thread_stays_shared(checkpointer):
     first = session(checkpointer)
     first.memory.write("/MEMORY.md", "- the merger is in May\n")
@@ -224,12 +214,6 @@ def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
     s.memory.add("likes tea")
     assert s.run("on").number == 3
     assert "hi there" in sent(s) and "likes tea" in sent(s)
-
-
-def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
-    Session(checkpointer=checkpointer).memory.add("old")
-    s = Session(checkpointer=checkpointer)
-    assert s.files["/AGENTS.md"] == "- old\n" and len(s.turns) == 0
 
 
 def test_two_sessions_on_one_line_keep_both_texts(checkpointer):

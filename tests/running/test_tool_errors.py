@@ -18,7 +18,7 @@ from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, session, unasked
 from tests.support.tables import every_row
 from tests.values.test_answers import OBJECT, WRITTEN
 
@@ -72,10 +72,6 @@ FAILING = [
     (async_odd, "Error: Odd: x"),
     (cancelled, "Error: CancelledError: x"),
 ]
-
-
-def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers)), **options)
 
 
 def ended(turn: Turn) -> list[ToolEnded]:

@@ -12,12 +12,8 @@ from deepnb import DeepnbError, Session
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import ModelEnded, ToolEnded, Usage
 from deepnb.views.turn import footer_view
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Paid, Scripted, call, session
 from tests.support.tables import every_row
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def test_run_and_stream_give_the_same_record():
@@ -123,31 +119,16 @@ def test_a_limit_for_one_turn():
 
 def test_the_limit_of_cost():
     more = [call("ls", id=f"n{i}", path=f"/{i}") for i in range(30)]
-    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
+    s = Session(model=Paid(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
     assert s.run("p").interrupted is None, "no price is known for this model"
     prices = {s.turns[0].model: (100.0, 10.0, 200.0)}
-    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices=prices)
+    s = Session(model=Paid(answers=[*more, "end"]), max_cost=0.005, prices=prices)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of $0.005"
     assert turn.usage.cost is not None and 0.005 <= turn.usage.cost < 0.008
     s.configure(max_cost=None)
     list(s.resume())
     assert s.text == "end"
-
-
-class Spending(Scripted):
-    """Each call costs 12 tokens."""
-
-    def _stream(self, *args, **kwargs):
-        from langchain_core.messages import AIMessageChunk
-        from langchain_core.outputs import ChatGenerationChunk
-
-        yield from super()._stream(*args, **kwargs)
-        usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
-
-
-# -- failures
 
 
 # -- models and options
@@ -226,34 +207,12 @@ def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
 PARTS = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents")
 
 
-def everything(enabled: bool) -> dict[str, Any]:
-    return dict.fromkeys(PARTS, enabled)
-
-
 def everything_off(**on: bool) -> Session:
-    s = Session(model=TeachingModel(), **{**everything(False), **on})
+    s = Session(model=TeachingModel(), **{**dict.fromkeys(PARTS, False), **on})
     s.memory.add("likes tea")
     s.skills.new("csv-report")
     s.run("Hello")
     return s
-
-
-def test_with_all_parts_off_nothing_is_left():
-    s = everything_off()
-    budget = s.turns[-1].budget
-    assert budget is not None
-    assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
-    assert [name for name, _ in s.workspace.built.tools] == [
-        "list_variables",
-        "inspect_variable",
-        "query_table",
-        "read_notebook",
-        "edit_notebook",
-    ]
-    assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
-    bare = Session(model=TeachingModel(), **everything(False))
-    bare.run("Hello")
-    assert bare.turns[-1].budget.parts == budget.parts
 
 
 @every_row(
