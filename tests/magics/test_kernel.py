@@ -10,10 +10,8 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from deepnb.magics.scene import FREE_OUTPUTS
 from deepnb.widgets.turn import MAX_OUTPUTS
 from tests import IMPORT_TESTS
-from tests.bench.stream import simulated, texts
 from tests.support.kernels import Cell, Kernel, Ran, asked
 from tests.support.tables import every_row
 
@@ -250,14 +248,6 @@ def work(kernel: Kernel, tmp_path: Path) -> Path:
 
 
 WRITE = 'call("write_file", "w{0}", file_path="/work/{0}", content="x")'
-
-
-@pytest.mark.slow
-@every_row("kind", ["prose", "one code block", "one table"])
-def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
-    short, long = (simulated(texts()[kind](length), room=FREE_OUTPUTS) for length in (20_000, 40_000))
-    assert short.outputs == long.outputs == FREE_OUTPUTS
-    assert short.ratio <= 8 and long.ratio <= 1.5 * short.ratio
 
 
 @pytest.mark.slow

@@ -124,14 +124,6 @@ def test_text_is_shown_above_the_footer(shell: Shell) -> None:
     assert lines[0] == "**5**" and lines[1].startswith("turn 1")
 
 
-def test_a_thread_for_one_turn(shell: Shell) -> None:
-    shell.ok("%agent new side")
-    shell.ok("%agent switch main")
-    shell.ok("%agent --thread side what can you do?")
-    assert shell.session.thread == "main" and shell.session.turns == ()
-    assert shell.session.last.thread == "side"
-
-
 def test_rerunning_a_cell_continues_or_replaces(shell: Shell) -> None:
     cell = "%%agent\nwhat can you do?"
     shell.ok(cell, cell_id="a")

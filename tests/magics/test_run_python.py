@@ -83,16 +83,6 @@ def test_only_the_last_runs_are_kept_for_undo(shell: Shell) -> None:
     assert "nothing to undo" in shell.fails("%agent undo")
 
 
-def test_a_proposed_cell_stands_below_and_is_not_run(shell: Shell) -> None:
-    shell.ok(USE)
-    shell.ok(
-        "m = ScriptedModel(answers=[call('propose_cell', code='z = 1'), call('propose_cell', code='z + 1'), 'done'])\n%agent use m"
-    )
-    shell.ok("%agent go")
-    assert shell.ip.rl_next_input == "z = 1\n\nz + 1" and "z" not in shell.ip.user_ns
-    shell.ip.rl_next_input = None
-
-
 INSIDE = (
     "import deepnb; deepnb.current().approvals.rule('run_python', 'allow')",
     "import deepnb; deepnb.current().approvals.mode('writes')",

@@ -49,22 +49,6 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     terminal.child.close(force=True)
 
 
-@pytest.mark.slow
-def test_a_first_session_and_a_mistake_which_is_one_line(terminal: Terminal) -> None:
-    assert terminal.type("%load_ext deepnb").strip() == ""
-    out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")
-    assert "tabs over spaces" in out and "turn 1 · main" in out
-    assert "tabs over spaces" in terminal.type('import deepnb; print(deepnb.current().files["/AGENTS.md"])')
-    value = terminal.type("deepnb.current().turns[0]")
-    assert "  │ Remember that I prefer tabs over spaces" in value and len(value) < 1_000 and "html" not in value
-    assert "new thread thread-2" in terminal.type("%agent new")
-    assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
-    assert "agent runs prompts with the agent" in terminal.type("%agent?")
-
-    out = terminal.type("%agent rewnd").strip()
-    assert out == "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
-
-
 def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal) -> None:
     terminal.type("%load_ext deepnb")
     terminal.type(IMPORT_TESTS.strip())

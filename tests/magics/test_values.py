@@ -101,16 +101,11 @@ CELLS = {
 }
 
 
-def namespace() -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    exec(MADE, made)
-    return made
-
-
 @pytest.fixture(scope="module")
 def values() -> dict[str, Any]:
     """The expression of each cell -> its value."""
-    made = namespace()
+    made: dict[str, Any] = {}
+    exec(MADE, made)
     return {cell: eval(cell, made) for cell in CELLS.values()}
 
 
@@ -212,13 +207,9 @@ def test_what_is_left_out_is_said_with_where_it_is() -> None:
     assert text.startswith("  │ go\n\n3 earlier tool calls\n→ write_file(") and "characters left out" in text
     assert text.endswith("all that happened: %agent transcript")
     assert "%agent transcript" not in picture(_turn("go", "word")).text()
-    assert picture(_xray()).text().endswith("to read what was sent: %agent xray 1.1")
-
-
-def _xray() -> Any:
     session = Session(model="offline")
     session.run("thanks")
-    return session.xray()
+    assert picture(session.xray()).text().endswith("to read what was sent: %agent xray 1.1")
 
 
 # -- in a shell
@@ -235,25 +226,6 @@ def test_inside_a_list_a_value_is_one_line(shell: Shell) -> None:
     assert shell.ok("[turn, turn]").count("\n") <= 3
     assert shell.ok("{'a': session.threads, 'b': session.memory}").count("\n") <= 3
     assert "<Turn 3 of main: 'thanks'" in shell.ok("[turn]")
-
-
-def test_unloading_leaves_nothing_of_it_behind(bare_shell: Shell) -> None:
-    bare_shell.ok("from deepnb import Session; session = Session(); _ = session.run('thanks')")
-    formatters = bare_shell.ip.display_formatter.formatters
-
-    def known() -> list[str]:
-        kinds = [formatters[kind] for kind in ("text/html", "text/plain")]
-        names = [f"{c.__module__}.{c.__name__}" for kind in kinds for c in kind.type_printers]
-        return [n for n in [*names, *(".".join(k) for kind in kinds for k in kind.deferred_printers)] if "deepnb" in n]
-
-    bare_shell.ok("%load_ext deepnb")
-    assert sorted(known()) == sorted(NAMES * 2)
-    assert "tokens left until the trigger" in bare_shell.ok("session")
-    bare_shell.ok("%load_ext deepnb")
-    assert sorted(known()) == sorted(NAMES * 2)
-    bare_shell.ok("%unload_ext deepnb")
-    assert known() == []
-    assert "<Session offline, thread main>" in bare_shell.ok("session")
 
 
 # -- in a kernel
