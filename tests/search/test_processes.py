@@ -65,15 +65,6 @@ def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
     assert whole(path).value("SELECT count(*) FROM files") == len(every)
 
 
-def test_one_index_sees_what_another_wrote(tmp_path: Path) -> None:
-    one, two = Index(tmp_path / "i.db"), Index(tmp_path / "i.db")
-    one.update({"a.md": "bees"})
-    assert two.search("bees")[0].path == "a.md"
-    one.update({"a.md": "tea and fotografies"})
-    assert two.search("bees", legs=["words"]) == []
-    assert two.search("photographies", legs=["grams"])[0].path == "a.md"
-
-
 def test_threads_may_use_one_index_at_once(tmp_path: Path) -> None:
     index = Index(tmp_path / "i.db")
     wrong: list[object] = []
