@@ -80,14 +80,6 @@ def drawn(text: str, some: int | None = None) -> str:
     return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
 
 
-def page_of(texts: list[str], some: int | None) -> str:
-    return "<!doctype html><meta charset=utf-8><main>" + "".join(drawn(text, some) for text in texts) + "</main>"
-
-
-def groups() -> list[list[str]]:
-    return [hostile.SHORT[at : at + EACH] for at in range(0, len(hostile.SHORT), EACH)]
-
-
 def notebook(texts: list[str], name: str = "") -> Any:
     """A notebook with what was shown of the texts, five in a cell; an id that no sanitizer leaves says its name."""
     cells = []
@@ -111,9 +103,11 @@ def test_nothing_runs_where_all_is_trusted(context: Any, some: int | None) -> No
     Each text is in some views, which differ from text to text; by night each is in every view.
     """
     failed = []
-    for at, texts in enumerate(groups()):
+    for at in range(0, len(hostile.SHORT), EACH):
         watched = Watched(context.new_page())
-        watched.page.set_content(page_of(texts, some), wait_until="load")
+        shown = "".join(drawn(text, some) for text in hostile.SHORT[at : at + EACH])
+        page = f"<!doctype html><meta charset=utf-8><main>{shown}</main>"
+        watched.page.set_content(page, wait_until="load")
         failed += [f"page {at}: {wrong}" for wrong in watched.wrong("main")]
         watched.page.close()
     assert failed == []

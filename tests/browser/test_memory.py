@@ -21,8 +21,6 @@ CELLS = (
     "%memory edit",
     "%memory edit /AGENTS.md",
 )
-TOKEN = ("ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5")
-
 TYPE_AND_SAVE = """
 (cell, texts) => {
   const area = cell.querySelector('textarea')
@@ -62,20 +60,6 @@ def edited(lab: Notebook) -> Any:
     cell.get_by_role("button", name="Save").click()
     cell.get_by_text("saved /AGENTS.md").first.wait_for()
     return cell
-
-
-def test_a_text_is_edited_and_saved_and_what_is_refused_stays(lab: Notebook, edited: Any) -> None:
-    assert edited.locator("textarea").count() == 0, "a record stands in its place"
-    assert "coffee" in edited.inner_text()
-    assert "'- I like coffee\\n- and cake\\n'" in file(lab)
-    cell = editor(lab, CELLS[-1])
-    area = cell.locator("textarea")
-    typed = f"- I like tea\n- the token is {''.join(TOKEN)}\n"
-    area.fill(typed)
-    cell.get_by_role("button", name="Save").click()
-    cell.get_by_text("it holds what looks like a GitHub token (line ").wait_for()
-    assert area.input_value() == typed
-    assert "'- I like coffee\\n- and cake\\n'" in file(lab)
 
 
 def test_letters_that_the_page_holds_back_are_saved_too(lab: Notebook) -> None:
