@@ -45,6 +45,16 @@ from tests.support.wings import wing
         "explain this error",
         "fix all",
         "memory leak in pandas",
+        "record the meeting notes please",
+        "export the chart to chart.html",
+        "open the file data.json and tell me what is in it",
+        "persist in asking me for the name of the.db",
+        "replay what we did in talk.jsonl",
+        "package holidays are cheaper, aren't they",
+        "open source vs. closed source",
+        "open data.csv and plot it",
+        "mount /data on the server",
+        "record profits of 3.5",
     ],
 )
 def test_a_prompt_is_taken_as_typed(prompt):

@@ -63,25 +63,6 @@ def test_a_path_with_blanks_is_no_prompt(line, typed):
 
 
 @every_row(
-    "prompt",
-    [
-        "record the meeting notes please",
-        "export the chart to chart.html",
-        "open the file data.json and tell me what is in it",
-        "persist in asking me for the name of the.db",
-        "replay what we did in talk.jsonl",
-        "package holidays are cheaper, aren't they",
-        "open source vs. closed source",
-        "open data.csv and plot it",
-        "mount /data on the server",
-        "record profits of 3.5",
-    ],
-)
-def test_talk_of_files_is_a_prompt(prompt):
-    assert parse_agent(prompt) == AgentRun(prompt)
-
-
-@every_row(
     "line",
     ["tools readonly", "tools ad f", "tools romove f", "tool add f", "xray last", "mount google /x", "rewind to 3", "rewind3",
      "dash board", "explan", "fixx", "codee"],
