@@ -216,6 +216,12 @@ def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
     assert "hi there" in sent(s) and "likes tea" in sent(s)
 
 
+def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
+    Session(checkpointer=checkpointer).memory.add("old")
+    s = Session(checkpointer=checkpointer)
+    assert s.files["/AGENTS.md"] == "- old\n" and len(s.turns) == 0
+
+
 def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
     one = Session(checkpointer=checkpointer)
     one.memory.write("/AGENTS.md", "- l1\n- x\n")
