@@ -1,8 +1,6 @@
 """A SKILL.md, checked: the frozen cases, and what must never happen."""
 
 import json
-import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -15,7 +13,8 @@ from deepnb.skills.packages import check_name, scaffold
 from deepnb.skills.rules import BYTES, KNOWN, check, unreadable
 from deepnb.values.agent import near, normal, skill_line, wrong_name
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN, system_parts
-from tests import DATA, ROOT
+from tests import DATA
+from tests.support.one_by_one import in_process
 from tests.support.tables import every_row
 
 CASES = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
@@ -75,10 +74,8 @@ def test_what_is_as_long_as_it_may_be_and_a_byte_or_value_more(header, size, goo
 @pytest.mark.slow
 def test_nothing_hangs():
     """Each case has 10 seconds; one that needs more is named."""
-    command = [sys.executable, "-m", "tests.support.hostile_skills"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    names = done.stdout.splitlines()
-    assert done.returncode == 0, (names[-1:], done.stderr[-3000:])
+    names, wrong = in_process("tests.support.hostile_skills")
+    assert wrong == ""
     assert len(names) >= 72 + 3 + len(CASES) + 9 + 2
     assert len(set(names)) == len(names)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import io
 import json
 import os
@@ -18,8 +17,7 @@ from deepnb.skills.packages import packages
 from deepnb.skills.rules import check
 from deepnb.values.errors import DeepnbError
 from tests import DATA
-
-Case = tuple[str, Callable[[], object]]
+from tests.support.one_by_one import LIMIT, Case, run_each
 
 LONG = 30_000
 START = b"---\nname: ab\ndescription: x\n"
@@ -117,9 +115,6 @@ def zips() -> Iterator[Case]:
     yield "a zip of 1,100 files", many
 
 
-if __name__ == "__main__":
-    for name, case in (*headers(), *frozen(), *on_disk(), *zips()):
-        print(name, flush=True)
-        faulthandler.dump_traceback_later(10, exit=True)  # the watch is no Python: it ends a loop in C, too
-        case()
-        faulthandler.cancel_dump_traceback_later()
+def main(limit: float = LIMIT) -> None:
+    """All of them."""
+    run_each((*headers(), *frozen(), *on_disk(), *zips()), limit)
