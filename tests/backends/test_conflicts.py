@@ -149,9 +149,6 @@ def test_an_approved_change_of_a_line_that_was_changed_since(two: Pair):
     two.law(written=asks)
 
 
-# -- until somebody settles it
-
-
 def test_a_conflict_is_open_until_a_text_of_it_is_changed(two: Pair):
     two.told(edit(), meanwhile=two.other)
     two.s.memory.add("something else")
@@ -181,9 +178,6 @@ def test_a_credential_in_a_conflict_is_nowhere_said(tmp_path: Path):
     said = two.told(edit(), meanwhile=two.other)
     assert "conflict in" in said[-1] and token not in said[-1] + "".join(two.notices())
     assert token not in repr(two.s.memory.log_entries()) and token not in repr(two.s.memory.conflicts())
-
-
-# -- the magics
 
 
 def conflict(shell: Shell) -> None:

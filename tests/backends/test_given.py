@@ -130,9 +130,6 @@ def test_a_bad_value_is_one_line(name: str):
     assert line in str(caught.value) and "\n" not in str(caught.value)
 
 
-# -- typed
-
-
 def test_keeping_where_nothing_can_be_written_is_one_line(shell: Shell):
     line = shell.fails("%memory keep /proc/nope")
     assert line == "/proc/nope can't be made (No such file or directory): type a directory you can write to"

@@ -300,9 +300,6 @@ def test_nobody_writes_the_journal_through_the_agents_files(tmp_path: Path):
     law(s)
 
 
-# -- interrupts
-
-
 def test_what_never_reached_the_state_is_not_in_the_journal_until_it_does():
     s = Session(model=Scripted(answers=["ok"], delay=0.05))  # so that the run has not ended when it is stopped
     s.memory.add("first")

@@ -230,9 +230,6 @@ def test_upstreams_composite_is_still_what_ours_mends(tmp_path):
     assert ours.glob("*").matches == []
 
 
-# -- namespaces
-
-
 ASSISTANTS = [None, "a", "A", "aa", "filesystem", "a-b", "a_b", "a+", "x"]
 SPECS = ["store", "store:a", "store:a/filesystem/x", "store:filesystem/filesystem", "store:aa/filesystem", "store:x_"]
 

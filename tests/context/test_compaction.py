@@ -54,9 +54,6 @@ def note_of(s: Session) -> str:
     return s.files[path]
 
 
-# -- what the summary lost
-
-
 FACTS = {
     "prohibition": "Never open door number {}.",
     "path": "/srv/data/part{}.csv",
@@ -129,9 +126,6 @@ def test_facts_in_results_of_tools_and_answers_are_kept_but_neither_orders_nor_i
     kept = {a.text: a.kind for a in s.snapshot.offload.anchors}
     assert {"E4711", "37 ms"} <= set(kept) and "ZX-81" not in kept
     assert "prohibition" not in kept.values()
-
-
-# -- when
 
 
 def test_it_is_not_done_again_on_every_call_once_past_the_trigger():
@@ -329,9 +323,6 @@ def test_a_flush_writes_no_line_of_a_key_that_goes_over_several(by_tool: bool):
 def test_without_memory_there_is_no_flush():
     model = Phased()
     assert compactions(talked(model, enable_memory=False)) and not model.flushes
-
-
-# -- by hand
 
 
 def test_compacting_by_hand_leaves_the_last_turn():

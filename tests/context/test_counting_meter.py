@@ -197,9 +197,6 @@ def test_a_request_is_cut_where_less_was_read_than_any_tokenizer_takes():
     assert m.is_cut(thread(40), [], total // 3) and not m.is_cut(thread(40), [], total * 2 // 3)
 
 
-# -- how requests are kept
-
-
 def test_a_report_of_one_task_leaves_another_counting_in_peace():
     def at_once(rates: Any, text: Any) -> int:
         """Weighs a text as ever; meanwhile another thread counts a message that is new."""

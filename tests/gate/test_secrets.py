@@ -149,9 +149,6 @@ def test_four_digits_make_a_token_one_that_chance_made() -> None:
         assert password_like(value) is found, value
 
 
-# -- credentials by the form they stand in: prefixes that no table knows, and names with secrets in config, code, tables
-
-
 PRACTICE, JUDGE = credentials_practice.samples(), credentials_judge.samples()
 MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 CHANCE = random.Random(61)
@@ -183,8 +180,6 @@ def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
     assert len(JUDGE) >= 150 and found >= 0.95 * len(JUDGE), found / len(JUDGE)
 
 
-# -- the reason
-
 KEY = body(32)
 
 
@@ -203,8 +198,6 @@ def test_a_refusal_names_the_reason(text, reason):
     said = refusal(credentials(f"first\n{text}\n"), "/AGENTS.md")
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
-
-# -- what only looks so
 
 LOOKS_SO = [
     "call_" + body(24),
@@ -261,8 +254,6 @@ def test_an_id_of_any_make_stays_as_it_is_and_a_known_key_in_its_place_does_not(
     assert redact_value({"tool_call_id": call["id"]})["tool_call_id"] == call["id"]
     assert redact_value({"id": "gh" + "p_" + "a1B2c3D4e5F6" * 3}) == {"id": "[redacted: GitHub token]"}
 
-
-# -- laws
 
 ALL = st.sampled_from([*PRACTICE, *JUDGE])
 TEXT = st.text(max_size=40) | st.sampled_from(

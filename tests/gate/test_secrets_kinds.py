@@ -77,8 +77,6 @@ def test_a_value_in_two_parts_is_one_mark() -> None:
         assert credentials(clean) == ()
 
 
-# -- what an author who had not read the rules wrote down: kinds of places, each with an input of its own
-
 WORDS = "heron.Lagoon" + ".6083"
 MADE = "tK8w" + "Qz3nVb6r"
 LOWER = "wqzxkvb" + "ntr48"
@@ -234,9 +232,6 @@ def test_what_was_found_is_masked_where_it_stands_bare() -> None:
         assert redact(f"password = '{plain}'\nthe {plain}") == f"password = '{mark}'\nthe {plain}"
 
 
-# -- what is none
-
-
 def test_notes_of_people_who_work_with_data_are_kept() -> None:
     written = notes()
     assert len(written) >= 200
@@ -281,9 +276,6 @@ def test_clean_lines_of_installed_packages_are_hardly_ever_flagged() -> None:
     lines = sum(text.count("\n") + 1 for text in texts)
     flagged = [(n, found) for n, text in enumerate(texts) for found in credentials(text)]
     assert lines >= 100_000 and len({(n, found.line) for n, found in flagged}) <= 0.00005 * lines, flagged
-
-
-# -- what leaves the kernel by name
 
 
 @every_row(

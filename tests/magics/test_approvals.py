@@ -160,9 +160,6 @@ def test_a_skill_that_asks_for_tools(shell: Shell, work):
     assert (work / "a").read_text() == "b"
 
 
-# -- the panel of approvals; threads that wait are marked
-
-
 def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: Shell, tmp_path: Path):
     shell.ok(f"%agent mount /work disk:{tmp_path}")
     shell.ok(ASK)

@@ -181,9 +181,6 @@ def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell
     assert "has no message 9: choose from 1 to 4" in shell.fails("%agent history --bring 1:9")
 
 
-# -- %agent subagents as it is typed: list, show, add, remove; what Tab offers; a class that sees one at work, with no key
-
-
 GOOD = "---\ndescription: Finds faults.\ntools: ls, task\n---\nBe strict.\n"
 
 
@@ -206,9 +203,6 @@ def test_a_subagent_is_added_edited_broken_and_removed(shell):
     assert "remove needs the name of a subagent" in shell.fails("%agent subagents remove")
     assert "is built in, not in a file" in shell.fails("%agent subagents remove general-purpose")
     assert "'Bad_Name' can't be a subagent's name" in shell.fails("%agent subagents add Bad_Name")
-
-
-# -- %agent record and %agent replay in a real shell
 
 
 def test_a_tape_is_recorded_stopped_and_played(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,9 +234,6 @@ def test_a_tape_is_recorded_stopped_and_played(shell: Shell, tmp_path: Path, mon
     missing = shell.fails("%agent replay missing.jsonl")
     assert missing == f"no tape {tmp_path.resolve() / 'missing.jsonl'}: %agent record FILE makes one"
     assert shell.session.model == "offline"
-
-
-# -- %memory daily, flush, search and promote in a real shell, and what a search shows
 
 
 @every_row("text", ["<b>bold</b> & »marks«", "漢字 gateway 漢字"])

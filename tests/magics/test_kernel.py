@@ -102,9 +102,6 @@ def test_in_a_tool(models: Kernel) -> None:
         assert models.value("len(deepnb_session.turns)") == str(turns)
 
 
-# -- a graph of one's own
-
-
 GRAPHS = """
 import asyncio
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -139,9 +136,6 @@ def test_stop_ends_a_node_that_waits_or_works(kernel: Kernel, name: str) -> None
     assert "interrupted before wait" in kernel.ok("%agent").text
 
 
-# -- turns on the event loop of the kernel
-
-
 TOOLS = """
 import asyncio, deepnb
 from deepnb.testing import ScriptedModel as Scripted, call
@@ -174,9 +168,6 @@ def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kern
         assert kernel.value("s.text") == "'done'", way
 
 
-# -- a key is asked for, and is in no message but that answer
-
-
 KEY = "correct-horse-battery-staple-unlike-any-other"
 
 
@@ -191,9 +182,6 @@ def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel)
     assert KEY not in shown + json.dumps([[r.messages, r.reply] for r in later], default=str)
     held = "from deepnb.models.keys import kept_key; print(kept_key('openai'), len(kept_key('openai').reveal()))"
     assert kernel.ok(held).text.strip() == f"Key(hidden) {len(KEY)}"
-
-
-# -- the notebook that is open
 
 
 EDIT = """
@@ -233,9 +221,6 @@ def test_in_a_kernel_the_notebook_that_is_open_is_refused_and_another_asks(kerne
     kernel.ok("%agent approve")
     assert sources(tmp_path / "other.ipynb") == ["print('new')", "## More"]
     assert sources(tmp_path / "open.ipynb") == ["print('old')"]
-
-
-# -- a run that a button on a card lets go on, clicked as a front end does it, in the outputs kept for it
 
 
 SETUP = f"{IMPORT_TESTS}from tests.support.scripted import Scripted, call\n"

@@ -68,9 +68,6 @@ def test_a_reload_forgets_nothing_that_is_kept():
     assert [turn.number for turn in shell.session.turns] == [1, 2]
 
 
-# -- calls that wait for approval, and turns that were cut, as the next kernel of a kept session shows them
-
-
 MOUNT = "%agent mount /work disk:work"
 CARD = "needs your approval · "
 SENDS = """

@@ -130,9 +130,6 @@ def test_nor_from_inside_a_tool_of_the_user(shell: Shell, code: str) -> None:
     assert shell.session.options == before and "a turn is running" in result_of(shell)
 
 
-# -- without a shell
-
-
 def plain(*codes: str) -> Session:
     return Session(
         model=ScriptedModel(answers=[call("run_python", code=code) for code in codes] + ["done"]), namespace={}
@@ -158,9 +155,6 @@ def test_read_in_another_thread_it_does_not_run() -> None:
     reader.join(30)
     assert "main thread alone" in next(m.text for m in s.snapshot.messages if m.role == "tool")
     assert "x" not in s.options.namespace
-
-
-# -- in a real kernel
 
 
 def asked(kernel: Kernel, *codes: str) -> None:

@@ -144,9 +144,6 @@ def test_a_listing_is_a_tuple_in_all_else(kind: Any) -> None:
     assert copy.deepcopy(made) == items and type(pickle.loads(pickle.dumps(made))) is kind
 
 
-# -- as long as may be
-
-
 def _turn(prompt: str, text: str, calls: int = 0) -> Turn:
     events: list[Any] = [TextDelta(text, 1)]
     for n in range(calls):
@@ -212,9 +209,6 @@ def test_what_is_left_out_is_said_with_where_it_is() -> None:
     assert picture(session.xray()).text().endswith("to read what was sent: %agent xray 1.1")
 
 
-# -- in a shell
-
-
 def test_a_session_that_cannot_be_shown_says_why_in_one_line(shell: Shell) -> None:
     shell.ok("import deepnb\nbad = deepnb.Session(model='openai:gpt-5.2')")
     ran = shell.run("bad")
@@ -226,9 +220,6 @@ def test_inside_a_list_a_value_is_one_line(shell: Shell) -> None:
     assert shell.ok("[turn, turn]").count("\n") <= 3
     assert shell.ok("{'a': session.threads, 'b': session.memory}").count("\n") <= 3
     assert "<Turn 3 of main: 'thanks'" in shell.ok("[turn]")
-
-
-# -- in a kernel
 
 
 def _data(kernel: Kernel, cell: str) -> dict[str, str]:

@@ -255,9 +255,6 @@ def test_a_file_removed_in_the_middle_of_a_turn(place: Place):
     assert place.s.run("go on").text
 
 
-# -- directories, two sessions, threads
-
-
 def test_a_directory_that_went_missing_is_made_again(tmp_path: Path):
     place = Place(tmp_path, "disk")
     place.s.memory.add("one", place.path)

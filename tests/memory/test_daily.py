@@ -122,9 +122,6 @@ def test_the_tools_are_cheap():
     assert on.budget().parts["tools"] - off.budget().parts["tools"] < 450
 
 
-# -- the flush by hand
-
-
 def test_a_flush_by_hand_notes_and_compacts_nothing():
     s = session("one", "two")
     s.options.model.flush = call("note", text="we chose Parquet\nAna owns the data")
@@ -239,9 +236,6 @@ def test_recalls_are_kept_beside_the_notes_and_hold_no_words(tmp_path: Path):
     other.memory.search("box-17")
     assert other.memory.promote().candidates[0].recall.count == 4
     assert s.memory.promote().candidates[0].recall.queries == 3, "what another kernel counted is counted"
-
-
-# -- pure
 
 
 def test_an_addition():

@@ -146,8 +146,6 @@ def test_where_a_line_comes_from_is_told_to_no_model():
     assert len(told) == 1 and "<!--" not in str(three), "a comment alone is nothing to tell"
 
 
-# -- the budget
-
 LONG = {"/AGENTS.md": "agents", "/SOUL.md": "soul", "/USER.md": "user", "/MEMORY.md": "long"}
 LONG |= {"/memory/2026-03-02.md": "today"}
 

@@ -48,9 +48,6 @@ def told(s: Session) -> Session:
     return s
 
 
-# -- what a change of memory tells
-
-
 @every_row("by", ["trigger", "hand"])
 def test_a_change_of_memory_that_was_told_is_not_offloaded(by: str):
     s = session(**(COMPACTS if by == "trigger" else {}))
@@ -214,9 +211,6 @@ def test_what_it_left_as_it_was_does_not_undo_what_is_written_beside_it():
     s.files["/a.csv"] = "a\n"
     s.run("delegate")
     assert dict(s.files) == {"/MEMORY.md": f"- {SECRET}\n", "/a.csv": "b\n"}
-
-
-# -- what a shared thread can read
 
 
 def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Path):

@@ -194,9 +194,6 @@ def test_a_passage_of_a_transcript_is_what_was_said():
     assert (hit.start, hit.end) == (3, s.workspace.transcripts["main"].read()[0][-1].n - 1)
 
 
-# -- where the index is
-
-
 def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):
     s = session()
     s.memory.write(OLD, "- the gateway host is box-17\n")

@@ -261,9 +261,6 @@ def test_a_thread_with_a_memory_of_its_own_has_sources_of_its_own(work: Path):
     assert "- of two" in system(s) and "- of x/two" not in system(s)
 
 
-# -- nothing else of the directory
-
-
 def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
     put(work / "AGENTS.md", "- of the project\n")
     put(work / ".deepagents/AGENTS.md", "- of deepagents\n")
@@ -342,8 +339,6 @@ def test_chosen_files_answer_as_a_directory_that_holds_nothing_else(there, chose
             assert some.read(f"/{name}").file_data == only.read(f"/{name}").file_data
             assert some.download_files([f"/{name}"])[0].content == only.download_files([f"/{name}"])[0].content
 
-
-# -- as a value
 
 NAMED = ["user", "project", "AGENTS.md", ".deepagents/AGENTS.md", "two/a.md", "two/b.md", "x/two/a.md"]
 PLACES = st.sampled_from(NAMED)

@@ -127,9 +127,6 @@ def test_notes_are_added_searched_and_guarded(place: Path, awaits: bool) -> None
     assert {"/AGENTS.md", "/MEMORY.md"} < {*files_in(store)}
 
 
-# -- nested agents
-
-
 def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> None:
     def pay(amount: int) -> str:
         """Pay an amount."""
@@ -142,9 +139,6 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
     assert waiting.value["name"] == "pay"
     assert "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
     assert results(say(made, APPROVE)) == ["paid"]
-
-
-# -- options
 
 
 @every_row(

@@ -149,9 +149,6 @@ def test_a_thread_that_another_program_began_and_nobody_answered_in() -> None:
     assert sent(s) == ["do it"]
 
 
-# -- what the turn brought with it
-
-
 @pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
 def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None:
     s = session("one", DOWN, DOWN, "two", "three", checkpointer=checkpointer, memory_refresh=refresh)
@@ -192,9 +189,6 @@ def test_files_that_were_written_are_kept() -> None:
     assert s.files["/log.txt"] == "begun"
     assert list(s.snapshot.messages) == []
     assert s.turns[0].after.files == {"/log.txt": "begun"}
-
-
-# -- after an answer
 
 
 def test_a_turn_that_failed_after_tool_calls_stays_and_says_how_to_go_on(checkpointer: Any) -> None:

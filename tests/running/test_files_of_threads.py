@@ -12,9 +12,6 @@ def results(s: Session) -> list[str]:
     return [m.text for m in s.snapshot.messages if m.role == "tool"]
 
 
-# -- removed here, changed there
-
-
 def test_what_another_thread_changed_is_not_removed_unread():
     s = session(call("ls", path="/"), REMOVE, "in b", "kept")
     s.memory.write("/AGENTS.md", "- old\n")
@@ -60,9 +57,6 @@ def test_a_file_removed_after_memory_was_taken_back_is_there_as_it_was_when_that
     del s.files["/AGENTS.md"]
     s.undo()
     assert s.files["/AGENTS.md"] == "- one\n- two\n"
-
-
-# -- writes that wait, and a rewind
 
 
 @every_row("to", [0, 1, 2])

@@ -179,9 +179,6 @@ def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None
     assert (len(first) < 2_100, second) == (True, "Error: Mute")
 
 
-# -- a call that no tool can take
-
-
 @every_row("mode", ["outside", "writes", "read-only"])
 @every_row("nested", [False, True])
 def test_a_made_up_name_is_told_at_once_with_the_nearest(mode: Any, nested: bool) -> None:
@@ -271,9 +268,6 @@ def test_a_tool_that_middleware_alone_knows_still_asks() -> None:
     assert (s.text, ran) == ("done", ["pay"])
 
 
-# -- an answer of nothing
-
-
 def test_an_empty_answer_says_so() -> None:
     line = "the model gave an empty answer: run the cell again, or ask in other words"
     s = session("", call("ls", path="/"), " \n", "fine", call("ls", path="/"))
@@ -281,9 +275,6 @@ def test_an_empty_answer_says_so() -> None:
     assert line in TurnView(s.run("b")).text()
     assert line not in TurnView(s.run("c")).text()
     assert line not in TurnView(s.run("d", max_steps=1)).text()
-
-
-# -- what asks by LangGraph's own `interrupt` and is no approval: one line says so, and the thread can be left
 
 
 def ask_user(question: str) -> str:

@@ -91,9 +91,6 @@ def test_no_such_turn_is_one_line():
             s.turn(number)
 
 
-# -- limits
-
-
 def test_the_limit_of_steps_ends_the_turn_in_order_and_resume_goes_on():
     s = session(*[call("ls", id=f"c{i}", path="/") for i in range(4)], "end", max_steps=2)
     turn = s.run("p")
@@ -129,9 +126,6 @@ def test_the_limit_of_cost():
     s.configure(max_cost=None)
     list(s.resume())
     assert s.text == "end"
-
-
-# -- models and options
 
 
 def test_use_switches_the_model_in_the_same_thread():
@@ -202,8 +196,6 @@ def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
             Session(**change)
 
 
-# -- a part that is switched off costs nothing
-
 PARTS = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents")
 
 
@@ -247,9 +239,6 @@ def test_files_work_without_the_file_tools():
     assert s.run("Hello").after.files.keys() == {"/AGENTS.md", "/a.md", "/skills/csv-report/SKILL.md"}
 
 
-# -- graphs are made once for the options they are of, and only a few are kept
-
-
 def saying(text: str) -> Scripted:
     return Scripted(answers=[text])
 
@@ -276,9 +265,6 @@ def test_of_many_graphs_the_oldest_is_dropped_and_made_again_when_needed():
     s.use(models[0])
     assert s.graph is not graphs[0]
     assert s.run("one").text == "a"
-
-
-# -- the tokens of a turn where the provider reports none, or only some: counted, limited, and shown as estimates
 
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
