@@ -35,8 +35,6 @@ class Thinking(Scripted):
 
 
 class Pair:
-    """A session whose agent is overtaken by somebody else, and that somebody."""
-
     def __init__(self, folder: Path | None) -> None:
         self.s = Session(model=Thinking(answers=["ok"]))
         self.kernel = self.s if folder is None else Session()
@@ -52,7 +50,6 @@ class Pair:
         self.kernel.memory.write(PATH, "- l1 AAA\n- x\n")
 
     def told(self, *answers: Any, meanwhile: Callable[[], Any] | None = None) -> list[str]:
-        """Run a turn with these answers; gives what the tools said."""
         self.s.options.model.meanwhile = meanwhile
         self.s.options.model.answers[:] = [*["-"] * len(self.s.options.model.requests), *answers, "done"]
         self.s.run("go")
@@ -181,7 +178,6 @@ def test_a_credential_in_a_conflict_is_nowhere_said(tmp_path: Path):
 
 
 def conflict(shell: Shell) -> None:
-    """The agent changes a line, and the user writes the file without having seen that."""
     s = shell.session
     s.configure(model=Scripted(answers=[edit(new="- l1 AAA"), "done"]))
     s.memory.write(PATH, BEGIN)

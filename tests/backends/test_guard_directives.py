@@ -22,7 +22,6 @@ def session(said: list[str], **options: Any) -> Session:
 
 
 def noted(s: Session, i: int, line: str) -> Any:
-    """A call that takes a line into memory: as an edit, or as a new file."""
     if i % 2:
         return call("write_file", id=f"w{i}", file_path=f"/memory/note{i}.md", content=f"{line}\n")
     return call("edit_file", id=f"w{i}", file_path="/AGENTS.md", old_string="- first", new_string=f"- first\n{line}")

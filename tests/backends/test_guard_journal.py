@@ -37,8 +37,6 @@ def law(s: Session) -> None:
 
 
 class Walk:
-    """One session, and things that are done to it by chance."""
-
     def __init__(self, seed: int, session: Session, paths: tuple[str, ...]) -> None:
         self.s, self.paths, self.rng, self.n = session, paths, random.Random(seed), 0
         self.done: list[str] = []

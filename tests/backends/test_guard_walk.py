@@ -18,8 +18,6 @@ STEPS = 60
 
 
 class Walk:
-    """What two sessions and another program do, and what they must find afterwards."""
-
     def __init__(self, tmp: Path, kind: str, seed: int) -> None:
         self.rng, self.tmp, self.kind, self.n = random.Random(seed), tmp, kind, 0
         self.sessions = [self.session(), self.session()]

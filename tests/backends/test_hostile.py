@@ -111,7 +111,6 @@ PATHS = [
 
 
 def state(at: Path) -> dict[str, Any]:
-    """Everything below a directory, links as links."""
     found: dict[str, Any] = {}
     for here, folders, files in os.walk(at):
         for name in (*folders, *files):

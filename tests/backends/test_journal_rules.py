@@ -61,7 +61,6 @@ START = "2026-03-02T09:00"
 
 
 def place(s: Session) -> list[str]:
-    """Ids as the journal's own file has them."""
     return [e.id for e in s.backend.root(PATH).journal.entries if e.path == PATH]
 
 

@@ -108,7 +108,6 @@ def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):
 
 
 def make(root, outside, kind: str) -> None:
-    """Put what is no file where the lock of a directory is, or its folder."""
     folder = root / ".deepnb"
     lock, targets = folder / "lock", {"lock is a link": "kept", "lock is a dangling link": "made"}
     if kind.startswith("lock"):

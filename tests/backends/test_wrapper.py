@@ -21,8 +21,6 @@ def test_all_that_a_backend_can_do_is_passed_on():
 
 
 class Secretive(WrapperBackend):
-    """Keeps back all below /secret."""
-
     def read_refusal(self, path: str) -> str | None:
         return "Error: secret" if path.startswith("/secret") else None
 

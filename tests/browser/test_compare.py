@@ -46,7 +46,6 @@ def lab(workspace: Workspace) -> Iterator[Notebook]:
 
 
 def cards(cell: Any) -> list[Any]:
-    """The boxes of a comparison's columns on the page."""
     found = cell.locator(".jp-OutputArea-output div[style*='wrap'] > div[style*='border']")
     return [found.nth(n).bounding_box() for n in range(found.count())]
 

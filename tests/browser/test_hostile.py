@@ -59,7 +59,6 @@ class Watched:
         return int(seen)
 
     def hits(self) -> bool:
-        """Whether anything ran."""
         return bool(self.page.evaluate("window.__hit")) or bool(self.dialogs)
 
     def wrong(self, root: str) -> list[str]:

@@ -41,13 +41,11 @@ def opened(workspace: Workspace) -> Iterator[Notebook]:
 
 @pytest.fixture
 def lab(opened: Notebook) -> Notebook:
-    """The notebook with a new session."""
     opened.run(SETUP)
     return opened
 
 
 def seen(cell: Any, words: str) -> None:
-    """Look at a cell until it says something that matches."""
     until = time.monotonic() + 60
     while not re.search(words, text := cell.inner_text()):
         assert time.monotonic() < until, text

@@ -38,20 +38,17 @@ def lab(workspace: Workspace) -> Iterator[Notebook]:
 
 
 def file(lab: Notebook, path: str = "/AGENTS.md") -> str:
-    """What the kernel has in the file."""
     cell = lab.run(f"import deepnb; print(repr(deepnb.current().files[{path!r}]))")
     return str(cell.locator(".jp-OutputArea").first.inner_text())
 
 
 def editor(lab: Notebook, source: str) -> Any:
-    """The last cell that runs exactly this line."""
     exact = lab.page.locator(".jp-InputArea-editor").get_by_text(source, exact=True)
     return lab.page.locator(".jp-CodeCell").filter(has=exact).last
 
 
 @pytest.fixture(scope="module")
 def edited(lab: Notebook) -> Any:
-    """The cell of the first editor, in which a text was changed and saved."""
     cell = editor(lab, CELLS[-2])
     area = cell.locator("textarea")
     area.wait_for()

@@ -74,7 +74,6 @@ def pages(workspace: Workspace) -> Iterator[dict[str, Any]]:
 
 
 def declared(element: dict[str, Any]) -> set[str]:
-    """The declarations of an element's style."""
     return {one.replace(" ", "") for one in element["attributes"].get("style", "").split(";") if one.strip()}
 
 

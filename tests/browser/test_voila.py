@@ -42,7 +42,6 @@ THEIRS = re.compile(r"fontawesome|font-awesome|require|mathjax", re.IGNORECASE)
 
 @contextmanager
 def voila(notebook: Path, home: Path, log: Path) -> Iterator[str]:
-    """Voila on one notebook; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -69,8 +68,6 @@ def _answers(port: int) -> bool:
 
 
 class App:
-    """The page of a notebook."""
-
     def __init__(self, context: Any, address: str) -> None:
         self.page = context.new_page()
         self.page.set_default_timeout(120_000)
@@ -84,7 +81,6 @@ class App:
             self.abroad.append(request.url)
 
     def tab(self, name: str) -> Any:
-        """The first tab of a name: that of the dashboard."""
         return self.page.get_by_role("tab", name=name, exact=True).first
 
     @property

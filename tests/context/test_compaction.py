@@ -42,7 +42,6 @@ def flushes(s: Session) -> list[Flushed]:
 
 
 def talked(model: Phased, prompts: Iterable[str] = "abcd", **options: Any) -> Session:
-    """A session that has compacted in the third or fourth of these prompts."""
     s = session(model, **options)
     for prompt in prompts:
         s.run(prompt)
@@ -65,7 +64,6 @@ FACTS = {
 
 
 def planted(i: int) -> str:
-    """A prompt with one fact of each kind, in a request."""
     path, identifier, number, date, name = (FACTS[k].format(i) for k in list(FACTS)[1:])
     said = f"Load item {i} of {path}, it failed with {identifier} after {number} on {date} in `{name}`."
     return f"{said} {FACTS['prohibition'].format(i)}"
@@ -369,8 +367,6 @@ def test_two_compactions_of_one_second_are_told_apart():
 
 
 class Broken(FilesystemBackend):
-    """A disk that refuses to hold the history."""
-
     how: Any = None
 
     def write(self, file_path: str, content: str) -> Any:

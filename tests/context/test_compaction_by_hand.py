@@ -43,7 +43,6 @@ def notes(s: Session) -> dict[str, str]:
 
 
 def session(home: str, folder: Path, model: Phased, prompts: list[str]) -> Session:
-    """A session with these turns, in which another one reads them where it is kept."""
     options: dict[str, Any] = {"model": model, "trigger": ("messages", 1_000)}
     if home == "kept":
         options["persist"] = folder / "k.db"

@@ -30,8 +30,6 @@ PICTURES: dict[str, Any] = {
 
 
 def compacted(*blocks: Any) -> Session:
-    """A session whose first turn, with these blocks in a tool's result, is in the history."""
-
     @reads
     def draw() -> list[Any]:
         """Draw the plot."""

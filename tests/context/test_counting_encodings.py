@@ -49,8 +49,6 @@ def model(kind: str = "openai-chat", name: str | None = "small-1", base: str | N
 
 
 class Fetch:
-    """Gives a file, and remembers who asked."""
-
     def __init__(self, given: bytes | Exception = FILE) -> None:
         self.given, self.asked = given, list[str]()
 

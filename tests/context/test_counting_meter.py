@@ -24,8 +24,6 @@ from tests.support.tables import every_row
 
 
 class Counting:
-    """A counter that remembers what it was asked."""
-
     def __init__(self, count_: Any = count) -> None:
         self.asked: list[str] = []
         self.count = count_

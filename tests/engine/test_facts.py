@@ -42,7 +42,6 @@ def file(text: str) -> dict[str, Any]:
 
 
 def ask(graph: Any, prompt: str, **more: Any) -> RequestRecorder:
-    """Run a prompt; gives what its model calls were sent."""
     recorder = RequestRecorder()
     graph.invoke({"messages": prompt, **more}, {**CONFIG, "callbacks": [recorder]})
     return recorder

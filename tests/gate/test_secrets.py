@@ -305,7 +305,6 @@ def is_row(rule: Any) -> bool:
 
 
 def most(parsed: Any) -> Iterator[int]:
-    """The largest count of each quantifier."""
     for op, argument in parsed:
         if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
             yield int(argument[1])

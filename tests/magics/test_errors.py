@@ -19,7 +19,6 @@ CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"
 
 @pytest.fixture
 def cells(shell: Shell) -> list[str]:
-    """What was put into the next cell."""
     made: list[str] = []
     shell.ip._deepnb.scene.next_cell = made.append
     return made

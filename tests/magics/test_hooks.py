@@ -15,7 +15,6 @@ from tests.support.shells import Shell
 
 
 def hooks(ip: Any) -> dict[str, list[Any]]:
-    """Everything of a shell that an extension may add to."""
     manager = ip.input_transformer_manager
     kinds = [ip.display_formatter.formatters[kind] for kind in ("text/html", "text/plain")]
     shown = [(c.__module__, c.__name__) for kind in kinds for c in kind.type_printers]

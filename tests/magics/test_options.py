@@ -62,7 +62,6 @@ def test_a_prompt_is_taken_as_typed(prompt):
 
 
 def use(**given: Any) -> Command:
-    """The command of a `use` line that gives these options and no other."""
     names = ("model", "base_url", "max_tokens", "temperature", "timeout", "messages_key", "header")
     return Command("use", {**dict.fromkeys(names), **given})
 

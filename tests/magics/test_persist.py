@@ -84,7 +84,6 @@ m = Scripted(answers=[call("send", "s", text="hi"), "It is sent."])
 
 
 def restarted(shell: Shell, *cells: str) -> tuple[Shell, str]:
-    """Another kernel, and what the cell shows that keeps its session."""
     shell.session.close()
     made = loaded(MOUNT, *cells)
     return made, made.ok("%agent persist s.db")

@@ -27,7 +27,6 @@ def using(shell: Any, *codes: str) -> None:
 
 
 def result_of(shell: Shell) -> str:
-    """What the model was given for its last call of a tool."""
     return str(next(m.text for m in reversed(shell.session.snapshot.messages) if m.role == "tool"))
 
 

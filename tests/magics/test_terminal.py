@@ -19,8 +19,6 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
 
 class Terminal:
-    """`ipython`, with plain prompts."""
-
     def __init__(self, home: Path) -> None:
         env = {**os.environ, "IPYTHONDIR": str(home), "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
         command = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor", "--no-confirm-exit"]
@@ -30,13 +28,11 @@ class Terminal:
         self.child.expect(PROMPT)
 
     def type(self, *lines: str) -> str:
-        """What is printed between the lines typed and the next prompt."""
         for line in lines:
             self.child.sendline(line)
         return self.shown()
 
     def shown(self) -> str:
-        """What is printed until the next prompt."""
         self.child.expect(PROMPT)
         text = ANSI.sub("", self.child.before)
         return re.sub(r"^(\s*\.\.\.: )+", "", text)

@@ -13,8 +13,6 @@ from tests.support.tables import every_row
 
 
 class Recorder:
-    """A shell whose three magics only note what they got."""
-
     def __init__(self) -> None:
         self.shell = InteractiveShell(config=Config({"HistoryManager": {"hist_file": ":memory:"}}))
         self.got: list[tuple] = []

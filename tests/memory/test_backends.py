@@ -45,7 +45,6 @@ class Place:
         self.s.workspace.home.storage.mount("/memory", spec, base=self.tmp, store=self.store, assistant_id=None)
 
     def outside(self, data: bytes | None) -> None:
-        """Write or remove the file as another program would."""
         if self.kind in ("state", "store"):
             raw: Any = self.s.backend.inner
             path = self.path
@@ -61,7 +60,6 @@ class Place:
         return self.s.backend.download_files([self.path])[0].content
 
     def run(self, *answers: Any) -> list[str]:
-        """Run a turn with these answers; gives what the tools said."""
         requests = self.s.options.model.requests
         self.s.options.model.answers[:] = [*["-"] * len(requests), *answers, "done"]
         count = len([m for m in self.s.snapshot.messages if m.role == "tool"])
@@ -75,7 +73,6 @@ class Place:
         return call("edit_file", file_path=self.path, old_string=old, new_string=new)
 
     def request(self) -> str:
-        """What the model was last sent, less calls and their results."""
         sent = self.s.options.model.requests[-1]
         return "\n".join(message_text(m) for m in sent if m.type != "tool" and not getattr(m, "tool_calls", None))
 

@@ -27,7 +27,6 @@ def system(request: list[BaseMessage]) -> str:
 
 
 def shown(request: list[BaseMessage]) -> list[str]:
-    """Paths of the files in the memory block, in order."""
     block = system(request).split("<agent_memory>")[1].split("</agent_memory>")[0]
     return [line for line in block.split("\n") if line.startswith("/") and line.endswith(".md")]
 
@@ -250,6 +249,5 @@ def test_the_words_are_our_own():
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    """Every run of so many words."""
     words = re.findall(r"[a-z']+", text.lower())
     return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}

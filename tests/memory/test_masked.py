@@ -22,7 +22,6 @@ def session(tmp_path: Path, *answers, **options) -> Session:
 
 
 def foreign(tmp_path: Path, text: str) -> Path:
-    """What the other program writes."""
     path = next(tmp_path.rglob("AGENTS.md"))
     path.write_text(text, encoding="utf-8")
     return path

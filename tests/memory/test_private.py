@@ -25,7 +25,6 @@ COMPACTS: dict[str, Any] = {"trigger": ("messages", 6), "keep": ("messages", 1)}
 
 
 def sent(s: Session, call: int = -1) -> str:
-    """All of one request: system prompt, messages."""
     return "\n".join(str(m.content) for m in s.options.model.requests[call])
 
 
@@ -38,7 +37,6 @@ def compactions(s: Session) -> list[Compacted]:
 
 
 def told(s: Session) -> Session:
-    """A thread in which a change of MEMORY.md was told, and then compacted away."""
     s.run(f"one {AT_LENGTH}")
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("two")

@@ -96,7 +96,6 @@ def test_a_mistyped_option_names_the_nearest():
 
 
 def many(s: Session) -> None:
-    """Notes that a budget has no room for."""
     for day in range(1, 29):
         lines = "".join(f"- the gateway of rack {day}-{n} was looked at and is well\n" for n in range(20))
         s.memory.write(f"/memory/2026-01-{day:02}.md", f"# Day\n\n{lines}")

@@ -17,7 +17,6 @@ from tests.support.scripted import Scripted, call, session
 
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project to work in, and a home of its own beside it."""
     project, home = tmp_path / "project", tmp_path / "home"
     (project / ".git").mkdir(parents=True)
     home.mkdir()
@@ -41,7 +40,6 @@ def sent(s: Session) -> str:
 
 
 def on_disk(place: Path) -> dict[str, str]:
-    """The files below a directory, but for what deepnb notes of them."""
     files = (p for p in place.rglob("*") if p.is_file() and ".deepnb" not in p.parts)
     return {str(p.relative_to(place)): p.read_text() for p in files}
 

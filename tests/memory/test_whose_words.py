@@ -74,7 +74,6 @@ class Desk:
         return "\n".join(self.s.files[path] for path in self.s.files if note_day(path) and path not in self.files)
 
     def clean(self) -> None:
-        """No note, and nothing that waits."""
         for path in [path for path in self.s.files if path.startswith("/memory/")]:
             del self.s.files[path]
         for held in self.s.memory.pending():

@@ -52,8 +52,6 @@ def pay(amount: int) -> str:
 
 
 class Written(ScriptedModel):
-    """Writes each request to a file, a line each."""
-
     file: str
 
     def _next(self, messages: list[BaseMessage]) -> Any:
@@ -103,7 +101,6 @@ def agent(kind: str, folder: Path, checkpointer: Any = None) -> Any:
 
 
 def first(kind: str) -> dict[str, Any]:
-    """What the first turn is given; the thread's files come with it."""
     files = {"/skills/greeting/SKILL.md": {"content": SKILL, "encoding": "utf-8"}}
     return {"messages": [("user", PROMPTS[0])], **({"files": files} if kind == "deep" else {})}
 
@@ -117,7 +114,6 @@ async def _stream(graph: Any, given: Any, config: Any) -> Any:
 
 
 def play(kind: str, how: str, folder: Path) -> dict[str, Any]:
-    """The whole story; what was sent, asked, said and kept."""
     folder.mkdir(parents=True)
     graph, config = agent(kind, folder, InMemorySaver()), {"configurable": {"thread_id": f"t-{how}"}}
 
@@ -134,8 +130,6 @@ def play(kind: str, how: str, folder: Path) -> dict[str, Any]:
 
 
 def told(kind: str, folder: Path, thread: str, values: Any, asked: list[Any]) -> dict[str, Any]:
-    """What the story came to: what was sent, asked and kept."""
-
     def text(path: str) -> str:
         return str(values["files"][path]["content"]) if kind == "deep" else (folder / f"files{path}").read_text()
 

@@ -40,7 +40,6 @@ def results(state: Any) -> list[str]:
 
 
 def run_of(store: Any, assistant: str = "a", user: str | None = None) -> Any:
-    """A run as the server makes it known."""
     known = SimpleNamespace(identity=user) if user else None
     return SimpleNamespace(store=store, server_info=SimpleNamespace(assistant_id=assistant, user=known))
 

@@ -15,7 +15,6 @@ UPDATE = "--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1 @@\n+- tabs\n"
 
 
 def check(told: dict[str, Any], kind: str) -> None:
-    """Look at what must come of the story, wherever it is told."""
     *turn, summary, last = told["requests"]
     (first, second, third, fourth, _), history = turn, told["history"]
     # memory

@@ -28,7 +28,6 @@ def session(where: str, *answers: Any, **options: Any) -> Session:
 
 
 def another_user(home: Path) -> None:
-    """The key is another from now on."""
     (home / ".deepnb" / "key").unlink()
 
 

@@ -13,8 +13,6 @@ from tests.support.scripted import call, unasked
 
 
 class Slow:
-    """A tool that is under way until it is let go."""
-
     def __init__(self) -> None:
         self.begun, self.go = threading.Event(), threading.Event()
 

@@ -13,7 +13,6 @@ from tests.support.scripted import Scripted, call
 
 
 def facts(turn: Turn) -> dict[str, Any]:
-    """What views show of a turn."""
     names = ("number", "thread", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell")
     out = {name: getattr(turn, name) for name in (*names, "interrupted", "error", "asked")}
     for name in ("before", "after"):
@@ -182,7 +181,6 @@ def test_a_session_that_is_kept_from_an_empty_thread_on_keeps_both_memories(wher
 
 
 def log(s: Session, thread: str) -> list[Any]:
-    """The journal of a thread's memory."""
     s.switch(thread)
     return list(s.memory.log_entries())
 

@@ -20,7 +20,6 @@ def contents(where: str) -> dict[str, bytes]:
 
 
 def begun(where: str) -> None:
-    """A session with two turns and some memory."""
     with session(where, call("write_file", file_path="/a.txt", content="A"), "written", "two") as s:
         s.memory.add("likes tea")
         s.run("one")

@@ -32,7 +32,6 @@ class Talker(Scripted):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread of few turns is as one of many."""
     monkeypatch.setattr(checkpoints, "FAR", 10)
     monkeypatch.setattr(state_backend, "LONG", 3_000)
 

@@ -55,12 +55,10 @@ class World:
         self.free |= {name for name, rule in rules.items() if rule == "allow"}
 
     def configure(self, policy: Any) -> None:
-        """What the settings do."""
         self.session.configure(approve=policy)
         self._policy(policy)
 
     def check(self) -> None:
-        """The law, as far as things have come."""
         for call in self.session.asked:
             assert digest(call.name, dict(call.args)) == call.digest, "the card shows what the digest is of"
         ran = Counter(one for one in self.ran if one[0] not in self.free)
@@ -111,7 +109,6 @@ BETWEEN = st.lists(
 
 
 def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> None:
-    """Something the user, a panel or another program does between the card and the word."""
     s = world.session
     with contextlib.suppress(DeepnbError):
         if what == "memory":
@@ -145,7 +142,6 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
 
 
 def play(steps, policy, later, words, between) -> None:
-    """A run from its prompt on, card by card, with the law looked at after each thing that happens."""
     script: list[Any] = [
         calls(step, f"c{n}-") if isinstance(step, list) else task(step) for n, step in enumerate(steps)
     ]

@@ -33,7 +33,6 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any
 
 
 def sent(s: Session) -> list[str]:
-    """The texts of the last request, less its system prompt."""
     return [m.text for m in s.options.model.requests[-1][1:]]
 
 
@@ -46,7 +45,6 @@ def arun(s: Session, prompt: str, **options: Any) -> None:
 
 
 def in_a_thread(s: Session, prompt: str, **options: Any) -> None:
-    """The stream of the turn, read in another thread."""
     failed: list[Exception] = []
 
     def read() -> None:
@@ -174,8 +172,6 @@ def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None
 
 
 class Writing(AgentMiddleware):
-    """Writes a file before the first call of each turn."""
-
     def before_agent(self, state: Any, runtime: Any) -> Any:
         from deepagents.backends.utils import create_file_data
 

@@ -279,8 +279,6 @@ def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
 
 
 class SlowSaver(InMemorySaver):
-    """Takes a while to store a checkpoint."""
-
     def put(self, *args: Any) -> Any:
         sleep(0.1)
         return super().put(*args)

@@ -79,7 +79,6 @@ def ended(turn: Turn) -> list[ToolEnded]:
 
 
 def results(s: Session) -> list[ToolMessage]:
-    """The results in the last request."""
     return [m for m in s.options.model.requests[-1] if isinstance(m, ToolMessage)]
 
 

@@ -123,7 +123,6 @@ class Slow(paraphrases.Kept):
 
 
 def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
-    """An index that embeds in the background, and the thread that does."""
     index = Index(embedder=embedder, wait=0)
     index.update(paraphrases.files())
     assert index._thread is not None

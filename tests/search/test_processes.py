@@ -25,7 +25,6 @@ print(index.notices)
 
 
 def writing(path: Path, who: str, count: int, code: str = WRITER) -> subprocess.Popen[str]:
-    """A process that is ready to write."""
     command, pipe = [sys.executable, "-c", code, str(path), who, str(count)], subprocess.PIPE
     writer = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
@@ -39,7 +38,6 @@ def begin(writer: subprocess.Popen[str]) -> None:
 
 
 def whole(path: Path) -> Database:
-    """The database of an index, of which SQLite finds nothing wrong."""
     db = Database(str(path))
     assert db.value("PRAGMA integrity_check") == "ok"
     db.rows("INSERT INTO words (words) VALUES ('integrity-check')")

@@ -13,8 +13,6 @@ SIZE = 24
 
 
 class Hashed:
-    """Deterministic vectors; counts what it was asked."""
-
     def __init__(self, model: str = "one") -> None:
         self.model = model
         self.texts: list[str] = []

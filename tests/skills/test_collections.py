@@ -27,7 +27,6 @@ def link(to: str) -> Put:
 
 
 def skills(*names: str, **more: str | bytes | Put) -> dict[str, str | bytes | Put]:
-    """Good skills in folders of their names, and what stands beside them."""
     return {**{f"{name}/SKILL.md": skill(name) for name in names}, **more}
 
 

@@ -11,7 +11,6 @@ from tests.support.tables import every_row
 
 
 def fails(*cells: str, **names: object) -> BaseException:
-    """What the last of some cells raises."""
     scope: dict[str, object] = {"__name__": "__main__", **names}
     for number, code in enumerate(cells, 1):
         file = cell_file(number)

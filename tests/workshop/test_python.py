@@ -22,8 +22,6 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 class Displaying(PlainKernel):
-    """A namespace with `display`, as a shell has."""
-
     @contextmanager
     def displaying(self, take: Take) -> Iterator[None]:
         self.namespace["display"] = lambda **data: take(Display(data))
