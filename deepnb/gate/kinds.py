@@ -102,7 +102,7 @@ TOKENS: tuple[Kind, ...] = (
 
 PHRASES: tuple[Kind, ...] = (
     phrase("cookie", ("cookie",), r"cookies?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:[\w.-]{1,40}=[^;\s\"']{0,200};[ ]?){0,8}?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
-    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", lambda v: len(v) >= 3 and not shapes.stand_in(v) and v[0] not in "{<"),
+    phrase("password in a URL", ("://",), r"://[^\s:/?#@\"'<>]{0,64}:([^\s/?\"'<>`]{1,200})@(?=[\w\[$({</])", shapes.password_in_url),
     phrase("cookie", ("--cookie", "curl"), r"(?:--cookie|curl[^\n]{0,160}?[ ]-b)[ =][\"']?[\w.-]{1,40}=([^;\s\"']{16,4096})", shapes.cookie_like),
     phrase("bearer token", ("bearer",), r"bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),
     phrase("token", ("authorization",), r"authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:[A-Za-z][A-Za-z-]{1,20}[ \t=:]{1,2}(?:token=\"?)?)?([A-Za-z0-9._~+/=-]{16,4096})", shapes.token_like),

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from itertools import pairwise
+from urllib.parse import unquote
 
 from deepnb.gate.spans import regex, word_set
 
@@ -217,6 +218,12 @@ def password_like(value: str, *, plain: bool = False, quoted: bool = False) -> b
     if plain and len(value) >= 5:
         return True
     return len(value) >= 8 and value.isascii() and (_CAMEL().match(value) is None or _is_encoded(value))
+
+
+def password_in_url(value: str) -> bool:
+    """Return whether what stands before the host of an address is a password, as its percent signs are read."""
+    words = unquote(value).split()
+    return len(value) >= 3 and value[0] not in "{<" and not all(map(stand_in, words))
 
 
 def quoted_password_like(value: str) -> bool:

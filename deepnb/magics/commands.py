@@ -156,7 +156,7 @@ def agent_turns(scene: Scene, args: Args) -> Result:
     which = args["which"]
     if which is None:
         return turns_view(scene.session.turns, scene.stamp)
-    if which.isdigit():
+    if which.isdecimal():
         return long_turn_view(scene.session.turn(int(which)))
     return found_view(scene.session.passages(which), which, scene.stamp)
 

@@ -86,7 +86,7 @@ class LastError:
         """Return a cell with its magics as they were typed: the code that ran has calls in their place."""
         number = (self._label(file) or "").removeprefix("In[").rstrip("]")
         typed = self._ip.history_manager.input_hist_raw
-        earlier = [typed[int(number)]] if number.isdigit() and int(number) < len(typed) else []
+        earlier = [typed[int(number)]] if number.isdecimal() and int(number) < len(typed) else []
         for cell in (self._typed, *earlier):
             if self._ip.transform_cell(cell).rstrip() == code.rstrip():
                 return str(cell)

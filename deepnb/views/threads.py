@@ -65,7 +65,7 @@ def lane(thread: ThreadInfo) -> str:
 
 def _inherited(thread: ThreadInfo) -> int:
     number = (thread.parent or "").rpartition("@")[2]
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isdecimal() else 0
 
 
 def thread_card(depth: int, thread: ThreadInfo) -> Picture:

@@ -208,6 +208,17 @@ def test_what_a_flush_puts_down_stands_in_the_daily_note_once():
     assert [e.origin for e in s.memory.log_entries()] == ["flush"]
 
 
+def test_what_is_just_being_remembered_is_not_noted_as_well():
+    with Session("offline") as s:
+        lines = "".join(f"- fact {n} holds\n" for n in range(56))
+        s.memory.write("/AGENTS.md", lines)  # long enough that a turn which reads it goes past the trigger midway
+        for n in range(12):
+            s.run(f"Remember that fact chat-{n} holds.")
+        assert compactions(s)
+        facts = Counter(line for line in s.memory.text().splitlines() if "chat-" in line)
+        assert facts == {f"- fact chat-{n} holds": 1 for n in range(12)}
+
+
 NOTHING = [
     "NO_REPLY", "NO_FLUSH", " NO_REPLY.\n", "no_reply.", "No_Reply", '"No reply"', "`NO_FLUSH`.", "**no reply**", "no-flush!",
     "```\nno_reply\n```", "«No Reply»", "no_reply: all of it is in the note", "All of it is in the note: NO_REPLY",

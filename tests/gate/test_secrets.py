@@ -131,6 +131,7 @@ def test_a_credential_is_found_between_other_lines(sample, before, after):
         "password -> abc123XYZ",
         "redis-cli -a S3cr3tPw9 ping",
         "password=correcthorsebattery",
+        "https://ann:my%20otter%20lamp@git.company.dev/team",
     ],
 )
 def test_found_by_a_second_look(line):
@@ -240,6 +241,7 @@ LOOKS_SO = [
     '"passphrase": "string?"',
     "PWD=/home/ann/work2",
     "PRIMARY_KEY=" + "0a1b2c3d" * 4,
+    "https://ann%40company.dev:a%20secret@git.company.dev/team",
 ]
 
 

@@ -145,7 +145,8 @@ def unshown(path: Path) -> Iterator[tuple[str, str, object]]:
     so_far = ""
     for full, one in zip(whole, seen, strict=True):
         # a card with buttons says so; who decides by typing sees no record of the card in another cell
-        if words := full.words - one.words - {"above", "decide", "decided", "approved"}:
+        told = {"above", "decide", "decided", "approved", *(["note"] if full.ran.asks else [])}
+        if words := full.words - one.words - told:
             yield path.name, one.source, ("words that are not shown", words)
         if max(one.lines.values(), default=0) > max(full.lines.values(), default=1):
             yield path.name, one.source, "said more often"

@@ -28,6 +28,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -138,20 +139,33 @@ def draw(root: Path = TREE, seed: int = SEED, count: int = COUNT) -> list[Mutant
     return drawn
 
 
-def mutated(mutant: Mutant, root: Path) -> tuple[Path, str] | None:
-    """(file, its text with the change), where the function stands now; None if it or the text is gone."""
-    paths = [root / mutant.file, *sorted((root / "deepnb").rglob("*.py"))]
-    for path in filter(Path.exists, paths):
+def mutated(mutant: Mutant, root: Path) -> tuple[Path, str, str] | None:
+    """(file, function, the file's text with the change) where the function stands now, or else the one that has its text; None if that is gone."""
+    elsewhere: list[tuple[Path, str, str, Any]] = []
+    for path in sorted((root / "deepnb").rglob("*.py"), key=lambda path: path != root / mutant.file):
         text = path.read_text(encoding="utf-8")
-        if mutant.function.rpartition(".")[2] not in text:
-            continue
-        for name, function in functions(ast.parse(text)):
-            if name != mutant.function:
-                continue
-            same = [n for n in _parts(function) if changed(n) and ast.unparse(n) == mutant.before]
-            if len(same) > mutant.at:
-                return path, _replaced(text, same[mutant.at], mutant.after)
-    return None
+        for name, places in _places(text):
+            same = places.get(mutant.before, [])
+            if name == mutant.function and len(same) > mutant.at:
+                return path, name, _replaced(text, same[mutant.at], mutant.after)
+            elsewhere += [(path, name, text, one) for one in same]
+    if len(elsewhere) != 1:
+        return None
+    path, name, text, one = elsewhere[0]
+    return path, name, _replaced(text, one, mutant.after)
+
+
+@cache
+def _places(text: str) -> list[tuple[str, dict[str, list[ast.AST]]]]:
+    """Return each function of a module with what may be changed in it, by its text."""
+    found = []
+    for name, function in functions(ast.parse(text)):
+        places = defaultdict[str, list[ast.AST]](list)
+        for node in _parts(function):
+            if changed(node):
+                places[ast.unparse(node)].append(node)
+        found.append((name, dict(places)))
+    return found
 
 
 def _replaced(text: str, node: Any, new: str) -> str:
@@ -260,9 +274,9 @@ class _Chosen:
         items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
 
-def chosen(mutant: Mutant, place: str, known: dict[str, Any]) -> list[str]:
-    """The tests that run a mutant's function, its own room's first, each kind by time."""
-    key, room = f"{place}:{mutant.function}", f"tests/{Path(place).parts[1]}/"
+def chosen(function: str, place: str, known: dict[str, Any]) -> list[str]:
+    """The tests that run a function, its own room's first, each kind by time."""
+    key, room = f"{place}:{function}", f"tests/{Path(place).parts[1]}/"
     tests = [test for test, ran in known["ran"].items() if key in ran]
     if not tests:  # run while a module is imported
         tests = [test for test in known["seconds"] if test.startswith(room)]
@@ -328,11 +342,11 @@ def _work(tree: Path, known: dict[str, Any], todo: Any, done: Any) -> None:
         if (found := mutated(mutant, tree)) is None:
             done.put((at, "gone", 0))
             continue
-        path, text = found
+        path, function, text = found
         before = path.read_text(encoding="utf-8")
         path.write_text(text, encoding="utf-8")
         place = path.relative_to(tree).as_posix()
-        tests = chosen(mutant, place, known)
+        tests = chosen(function, place, known)
         files = sorted({test.split("::")[0] for test in tests})
         expected = sum(known["seconds"][test] for test in tests)
         began = time.monotonic()

@@ -15,6 +15,7 @@ from tests.support.hostile_views import views
 from tests.support.tables import every_row
 
 
+@example("²", 1)  # a digit for str.isdigit, and for int() none
 @example("", 0)
 @given(st.text(st.characters(exclude_categories=()), max_size=80), st.integers(0, 2))
 def test_any_text_gives_balanced_harmless_markup(text, at):

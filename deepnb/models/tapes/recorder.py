@@ -231,7 +231,7 @@ def recorded(error: Mapping[str, Any]) -> Exception:
     made.response = SimpleNamespace(headers=dict(error.get("wait", {})), status_code=error.get("status"))
     if at := error.get("at"):
         host, _, port = str(at).partition(":")
-        made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdigit() else None))
+        made.request = SimpleNamespace(url=SimpleNamespace(host=host, port=int(port) if port.isdecimal() else None))
     failed: Exception = made
     return failed
 

@@ -144,9 +144,10 @@ def wants_flush(c: Conversation) -> list[Message] | None:
 
 
 def put_down(_: Conversation, messages: Sequence[Message]) -> str:
-    """A fact a line; `NO_REPLY` where all is written down already, or nothing lasts."""
+    """A fact a line; `NO_REPLY` where all is written down already, or is just being done, or nothing lasts."""
     written = " ".join(str(a) for m in messages for call in m.tool_calls for a in call.args.values())
-    facts = dict.fromkeys(bullet(fact) for fact in digest(messages, _DECIDED).facts)
+    found = digest(messages, _DECIDED)
+    facts = dict.fromkeys(bullet(fact) for fact in found.facts if fact != wants_remember(Conversation(found.pending)))
     return "\n".join(line for line in facts if fact_text(line) not in written) or "NO_REPLY"
 
 
