@@ -1,7 +1,5 @@
 """Adding to the end of a file: on every backend, in a run and outside one, without writing it again."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 
@@ -58,8 +56,6 @@ def test_a_disk_says_why_it_does_not_add(tmp_path: Path):
 
 
 class Writes(AgentMiddleware):
-    """Adds to the history before each model call, and keeps what it then reads."""
-
     def __init__(self) -> None:
         super().__init__()
         self.tools = []

@@ -1,7 +1,5 @@
 """Two writers change one line: both texts are kept as they are, and the conflict is named until somebody settles it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -37,8 +35,6 @@ class Thinking(Scripted):
 
 
 class Pair:
-    """A session whose agent is overtaken by somebody else, and that somebody."""
-
     def __init__(self, folder: Path | None) -> None:
         self.s = Session(model=Thinking(answers=["ok"]))
         self.kernel = self.s if folder is None else Session()
@@ -54,7 +50,6 @@ class Pair:
         self.kernel.memory.write(PATH, "- l1 AAA\n- x\n")
 
     def told(self, *answers: Any, meanwhile: Callable[[], Any] | None = None) -> list[str]:
-        """Run a turn with these answers; gives what the tools said."""
         self.s.options.model.meanwhile = meanwhile
         self.s.options.model.answers[:] = [*["-"] * len(self.s.options.model.requests), *answers, "done"]
         self.s.run("go")
@@ -94,23 +89,9 @@ def test_an_edit_of_a_line_that_another_writer_changed_is_not_blended(two: Pair,
     two.law()
 
 
-def test_an_edit_whose_text_is_gone_is_merged(two: Pair):
-    """What it replaces is in what the agent saw, and no longer in the file."""
-    two.other = lambda: two.kernel.memory.write(PATH, "- other\n- x\n")
-    said = two.told(edit(), meanwhile=two.other)
-    assert two.s.files[PATH] == "- other\n- l1 BBB\n- x\n" and "conflict in" in said[-1]
-    two.law("- other")
-
-
 def test_an_edit_of_what_the_agent_has_not_seen_is_made_in_the_file_as_it_is(two: Pair):
     said = two.told(edit("- l1 AAA", "- l1 CCC"), meanwhile=two.other)
     assert two.s.files[PATH] == "- l1 CCC\n- x\n" and "conflict" not in said[-1]
-
-
-def test_the_agent_settles_what_it_was_told_of(two: Pair):
-    two.told(edit(), write(), meanwhile=two.other)
-    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
-    assert len(two.s.memory.log_entries()) == 4
 
 
 def test_a_subagent_is_told_too(two: Pair):
@@ -120,16 +101,6 @@ def test_a_subagent_is_told_too(two: Pair):
     request = two.s.options.model.requests[-2]  # the subagent's last
     assert SAYS in str(request[-1].content)
     two.law()
-
-
-def test_the_user_writes_over_what_was_not_shown(two: Pair):
-    """The agent's own edit was not read: `write` keeps it, too."""
-    two.told(edit(new="- l1 AAA"))
-    assert two.s.memory.write(PATH, "- l1 BBB\n- x\n").conflicts == (Conflict(1, "- l1 AAA", "- l1 BBB"),)
-    assert two.s.files[PATH] == BOTH
-    two.law()
-    two.s.memory.write(PATH, "- l1 BBB\n- x\n")  # now the user knows of both
-    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
 
 
 def test_what_an_agent_found_out_about_a_file_the_user_has_not_seen(tmp_path: Path):
@@ -175,16 +146,6 @@ def test_an_approved_change_of_a_line_that_was_changed_since(two: Pair):
     two.law(written=asks)
 
 
-def test_appending_never_conflicts(two: Pair):
-    two.other()
-    two.s.memory.add("l2")
-    two.s.memory.daily("note")
-    assert two.s.files[PATH] == "- l1 AAA\n- x\n- l2\n" and two.s.memory.conflicts() == ()
-
-
-# -- until somebody settles it
-
-
 def test_a_conflict_is_open_until_a_text_of_it_is_changed(two: Pair):
     two.told(edit(), meanwhile=two.other)
     two.s.memory.add("something else")
@@ -216,11 +177,7 @@ def test_a_credential_in_a_conflict_is_nowhere_said(tmp_path: Path):
     assert token not in repr(two.s.memory.log_entries()) and token not in repr(two.s.memory.conflicts())
 
 
-# -- the magics
-
-
 def conflict(shell: Shell) -> None:
-    """The agent changes a line, and the user writes the file without having seen that."""
     s = shell.session
     s.configure(model=Scripted(answers=[edit(new="- l1 AAA"), "done"]))
     s.memory.write(PATH, BEGIN)

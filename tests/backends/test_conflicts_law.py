@@ -1,7 +1,5 @@
 """Law: whoever changes the same lines at once, no text vanishes, none is blended, and each conflict is named."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
@@ -33,13 +31,11 @@ def begun() -> Session:
 
 
 def in_state() -> list[Pen]:
-    """The user of one session, its agent, and two nested agents: files are in the kernel's state."""
     s = begun()
     return [Pen(s, "user", "user"), *(Pen(s, f"agent{n}", "agent", ("x",) * n) for n in range(3))]
 
 
 def on_disk(folder: str) -> list[Pen]:
-    """Users and agents of two sessions on one directory."""
     sessions = [begun(), Session()]
     for s in sessions:
         s.memory.keep(folder)
@@ -47,7 +43,6 @@ def on_disk(folder: str) -> list[Pen]:
 
 
 def obeys(pens: Sequence[Pen], steps: Sequence[Step]) -> int:
-    """Do the steps one after another; gives how many conflicts there were."""
     first = pens[0].session
     law = Law(first.memory.log_entries())
     for who, how, at in steps:
@@ -114,7 +109,6 @@ def processes(folder: str) -> Iterator[list[Process]]:
 
 
 def between_processes(folder: str, rounds: int, seed: int) -> int:
-    """Two processes write at the same time, round after round; gives how many conflicts there were."""
     rng = random.Random(seed)
     with processes(folder) as two:
         watcher = Session()

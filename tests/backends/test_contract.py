@@ -1,21 +1,13 @@
 """The contract of backends, over each of them; and the same tool calls through real graphs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deepagents.backends import FilesystemBackend
 
-from deepnb import Session
-from deepnb.backends.disk import DiskBackend
-from deepnb.backends.mounts import mount_all, parse_mount
-from deepnb.values.turn import ToolEnded
 from tests.support.backend_contract import PLACES, Place
-from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
 TEXTS = {
@@ -217,70 +209,3 @@ def test_async_methods_are_the_same(place: Place):
         return [value async for value in all_of_them()]
 
     assert asyncio.run(collected()) == [None, 1, "two\n", None, b"two\n", 1, ["/t.md"], True, None]
-
-
-CALLS = [
-    call("write_file", file_path="/box/a.md", content="one\r\ntwo\r\n"),
-    call("write_file", file_path="/box/d/b.md", content="日本\n"),
-    call("read_file", file_path="/box/a.md"),
-    call("read_file", file_path="/box/a.md", offset=1, limit=1),
-    call("edit_file", file_path="/box/a.md", old_string="two", new_string="2"),
-    call("edit_file", file_path="/box/a.md", old_string="three", new_string="3"),
-    call("edit_file", file_path="/box/no.md", old_string="a", new_string="b"),
-    call("read_file", file_path="/box/a.md"),
-    call("read_file", file_path="/box/no.md"),
-    call("ls", path="/box/d"),
-    call("glob", pattern="**/*.md", path="/box/d"),
-    call("grep", pattern="日", path="/box", output_mode="content"),
-    call("grep", pattern="2", path="/box/a.md", output_mode="content"),
-    call("write_file", file_path="/box/../x", content="out"),
-]
-
-
-def test_the_tools_answer_alike_in_real_graphs(tmp_path):
-    def answers(backend: Any) -> list[str]:
-        calls = [c.model_copy(update={"tool_calls": [{**c.tool_calls[0], "id": f"c{n}"}]}) for n, c in enumerate(CALLS)]
-        allowed = dict.fromkeys(("write_file", "edit_file"), "allow")
-        turn = Session(model=Scripted(answers=[*calls, "done"]), backend=backend, approve=allowed).run("go")
-        assert turn.error is None
-        return [e.result for e in turn.events if isinstance(e, ToolEnded)]
-
-    state = answers(None)
-    assert len(state) == len(CALLS)
-    disk = DiskBackend(tmp_path / "one")
-    mount = {"/box": parse_mount("disk:two", base=tmp_path)}
-    for others in (answers(disk), answers(mount_all(DiskBackend(tmp_path / "three"), mount))):
-        for mine, theirs in zip(others, state, strict=True):
-            assert mine.replace("File '/", "File '/box/").replace("/box/box", "/box") == theirs.replace("\r", "")
-    assert (tmp_path / "one/box/a.md").read_bytes() == (tmp_path / "two/a.md").read_bytes() == b"one\r\n2\r\n"
-
-
-def test_disk_agrees_with_upstreams_where_that_can_be_trusted(tmp_path):
-    for path, text in TREE.items():
-        (tmp_path / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path[1:]).write_text(text * 3 + "\n")
-    (tmp_path / "p.png").write_bytes(b"\x89PNG\0")
-    ours, theirs = DiskBackend(tmp_path), FilesystemBackend(tmp_path, virtual_mode=True)
-    for path in (*TREE, "/missing", "/d", "/p.png", "/d/e/c.md"):
-        assert ours.read(path) == theirs.read(path)
-        assert ours.download_files([path]) == theirs.download_files([path])
-        assert path == "/p.png" or ours.edit(path, "9", "8") == theirs.edit(path, "9", "8")
-
-    def listed(backend: Any, path: str) -> Any:
-        found = backend.ls(path)
-        return found.error, [{**e, "modified_at": ""} for e in found.entries or ()]
-
-    def matched(backend: Any, pattern: str, path: str) -> Any:
-        found = backend.glob(pattern, path)
-        return found.error, [m["path"] for m in found.matches]
-
-    for path in ("/", "/d", "/d/", "/d/e", "/a.md"):
-        assert listed(ours, path) == listed(theirs, path)
-        for pattern in GLOBS:
-            assert matched(ours, pattern, path) == matched(theirs, pattern, path)
-    assert ours.glob("../x") == theirs.glob("../x")
-    assert ours.delete("/missing") == theirs.delete("/missing")
-    for args in (("222",), ("2", "/d"), ("3", "/", "*.md"), ("x",), ("2", "/missing"), ("2", "/d/b.md")):
-        one, other = ours.grep(*args), theirs.grep(*args)
-        assert (one.error, one.truncated) == (other.error, other.truncated)
-        assert sorted(map(str, one.matches or ())) == sorted(map(str, other.matches or ()))

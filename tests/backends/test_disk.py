@@ -1,7 +1,5 @@
 """What a directory on disk adds to the contract: missing roots, refused writes, modes, atomic writes, bounds."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -92,7 +90,6 @@ def test_a_write_that_fails_midway_leaves_the_old_file_and_no_part(tmp_path, mon
 
 
 def as_nobody(use: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `use` gives in a child that is no longer root."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:

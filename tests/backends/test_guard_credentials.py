@@ -1,7 +1,5 @@
 """Credentials through every way to write, and in the transcript: afterwards they are in nothing that was written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,20 +11,14 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import DeepnbError, Session
-from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Asked, Decided, ModelStarted, ToolEnded, ToolStarted
 from tests.data.credentials import Sample
 from tests.support.credentials import SAMPLES
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, says, unasked
 from tests.support.tables import every_row
 
 WAYS = 12
 BATCHES = [SAMPLES[at::WAYS] for at in range(WAYS)]
-
-
-def model(s: Session, *answers: Any) -> None:
-    """What the model says from now on."""
-    s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers]
 
 
 def session(tmp_path: Path, **options: Any) -> Session:
@@ -106,7 +98,7 @@ BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] =
 def test_written_by_the_agent(tmp_path: Path, way: str):
     name, batch, args = BY_THE_AGENT[way]
     s, tried = session(tmp_path, max_steps=None), BATCHES[batch]
-    model(s, *calls(name, tried, args), "ok")
+    says(s, *calls(name, tried, args), "ok")
     s.run("go")
     assert len(results(s)) == len(tried)
     assert name == "note" or all("not written to" in r for r in results(s))
@@ -168,30 +160,17 @@ def test_by_a_tool_of_the_users_own(tmp_path: Path):
 
     s = session(tmp_path, **unasked(keep_note), max_steps=None)
     made.append(s)
-    model(s, *calls("keep_note", tried, lambda i, t: {"path": home_or_box(i), "note": t}), "ok")
+    says(s, *calls("keep_note", tried, lambda i, t: {"path": home_or_box(i), "note": t}), "ok")
     s.run("go")
     assert all("not written to" in r for r in results(s))
     assert said == [sample.text for sample in tried]  # the tool got what the model said
     refused(s, tried)
 
 
-@pytest.mark.slow
-def test_by_a_nested_agent(tmp_path: Path):
-    s, tried = session(tmp_path, max_steps=None), BATCHES[8]
-    answers: list[Any] = []
-    for i, sample in enumerate(tried):
-        task = call("task", id=f"t{i}", description=f"note this: {sample.text}", subagent_type="general-purpose")
-        write = call("write_file", id=f"w{i}", file_path=home_or_box(i), content=f"- first\n{sample.text}\n")
-        answers += [task, write, "noted"]
-    model(s, *answers, "ok")
-    s.run("go")
-    refused(s, tried)
-
-
 def test_while_a_turn_is_unfinished(tmp_path: Path):
     s, tried = session(tmp_path), BATCHES[9]
     s.options.model.delay = 0.05  # so that the run has not ended when it is stopped
-    model(s, "a long answer " * 10, "ok")
+    says(s, "a long answer " * 10, "ok")
     events = s.stream("go")
     for event in events:
         if isinstance(event, ModelStarted):
@@ -213,7 +192,7 @@ def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):
     s, tried = session(tmp_path, max_steps=None), BATCHES[11]
     s.memory.write("/box/AGENTS.md", "- first\r\n- second\r\n")
     edit = {"file_path": "/box/AGENTS.md", "old_string": "- first\n"}
-    model(s, *calls("edit_file", tried, lambda i, t: {**edit, "new_string": f"- first\n{t}\n"}), "ok")
+    says(s, *calls("edit_file", tried, lambda i, t: {**edit, "new_string": f"- first\n{t}\n"}), "ok")
     s.run("go")
     assert all("not written to" in r for r in results(s))
     assert leaks(s, tried) == []
@@ -230,7 +209,7 @@ def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):
 def test_an_ordinary_file_is_asked_about_and_then_written_as_it_was_meant(tmp_path: Path):
     s = session(tmp_path, max_steps=None)
     tried = SAMPLES[::9]
-    model(s, *calls("write_file", tried, lambda i, t: {"file_path": f"/notes{i}.txt", "content": f"a\n{t}\nz\n"}), "ok")
+    says(s, *calls("write_file", tried, lambda i, t: {"file_path": f"/notes{i}.txt", "content": f"a\n{t}\nz\n"}), "ok")
     s.run("go")
     assert all("waits for the user" in r for r in results(s))
     held = s.memory.pending()
@@ -250,7 +229,7 @@ def test_an_ordinary_file_is_asked_about_and_then_written_as_it_was_meant(tmp_pa
 def test_an_accepted_change_keeps_what_the_user_did_meanwhile(tmp_path: Path):
     s = session(tmp_path)
     s.files["/notes.txt"] = "one\ntwo\n"
-    model(s, call("edit_file", file_path="/notes.txt", old_string="two", new_string="two\npassword = hunter2"), "ok")
+    says(s, call("edit_file", file_path="/notes.txt", old_string="two", new_string="two\npassword = hunter2"), "ok")
     s.run("go")
     s.files["/notes.txt"] = "zero\none\ntwo\n"
     s.memory.accept(s.memory.pending()[0].id)
@@ -271,7 +250,7 @@ def test_an_upload_by_the_agent_to_an_ordinary_file_is_asked_about(tmp_path: Pat
 
     made = [session(tmp_path, tools=[])]
     made[0].configure(**unasked(put))
-    model(made[0], call("put"), "ok")
+    says(made[0], call("put"), "ok")
     made[0].run("go")
     assert "/out.txt" not in made[0].files and len(made[0].memory.pending()) == 1
 
@@ -287,7 +266,7 @@ def test_what_the_engine_writes_down_is_redacted(tmp_path: Path):
 
     limits = {"max_input_tokens": 8_000, "trigger": ("tokens", 4_000), "keep": ("messages", 1)}
     s = session(tmp_path, **unasked(dump), eviction_threshold=500, **limits)
-    model(s, call("dump"), "ok " * 100)
+    says(s, call("dump"), "ok " * 100)
     s.run("go")
     for n in range(6):
         s.run(f"more {n} " + "words " * 400)
@@ -301,20 +280,10 @@ def test_what_the_engine_writes_down_is_redacted(tmp_path: Path):
     assert "hunter2" not in s.files[path]
 
 
-def test_the_guard_can_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """With the middleware's cleaning off, the scan of the checkpoints finds what was tried."""
-    monkeypatch.setattr(GuardMiddleware, "_clean", lambda self, response: response)
-    s, tried = session(tmp_path, max_steps=None), BATCHES[0][:3]
-    model(s, *calls("write_file", tried, lambda i, t: {"file_path": "/AGENTS.md", "content": t}), "ok")
-    s.run("go")
-    assert any(where.startswith("checkpoint") for _, where in leaks(s, tried))
-    assert not any(where == "/AGENTS.md" for _, where in leaks(s, tried))
-
-
 def test_the_users_own_message_stays_as_typed_and_nothing_else_holds_it(tmp_path: Path):
     s = session(tmp_path)
     sample = next(one for one in SAMPLES if one.kind == "bearer")
-    model(s, call("write_file", file_path="/AGENTS.md", content=f"- {sample.text}\n"), "ok")
+    says(s, call("write_file", file_path="/AGENTS.md", content=f"- {sample.text}\n"), "ok")
     s.run(f"remember this: {sample.text}")
     assert sample.text in s.snapshot.messages[0].text
     others = [m for m in s.snapshot.messages if m.role != "user"]
@@ -333,42 +302,3 @@ def test_a_credential_on_any_line_is_refused(before: int, after: int) -> None:
     with pytest.raises(DeepnbError, match="GitHub token"):
         s.memory.write("/AGENTS.md", "- a\n" * before + f"- {TOKEN}\n" + "- b\n" * after)
     assert "/AGENTS.md" not in s.files
-
-
-def leaked(texts: dict[str, str]) -> list[tuple[str, str]]:
-    out = []
-    for sample in SAMPLES:
-        for shown in {form for v in sample.values for form in (v, json.dumps(v)[1:-1], repr(v)[1:-1])}:
-            out += [(sample.kind, where) for where, text in texts.items() if shown in text]
-    return sorted(set(out))
-
-
-def on_disk(directory: Path) -> dict[str, str]:
-    files = (p for p in directory.rglob("*") if p.is_file())
-    return {str(p.relative_to(directory)): p.read_bytes().decode("utf-8", "replace") for p in files}
-
-
-@pytest.mark.slow
-def test_what_is_typed_said_called_and_returned_is_redacted_in_the_transcript(tmp_path: Path):
-    @tool
-    def look(what: str) -> str:
-        """Look something up."""
-        return f"found\n{texts[int(what.split()[0])]}\nthat is all"
-
-    texts = [sample.text for sample in SAMPLES]
-    s = Session(model=Scripted(answers=["ok"]), **unasked(look), max_steps=None)
-    s.memory.keep(tmp_path)
-    for at in range(0, len(texts), 30):
-        batch = texts[at : at + 30]
-        what = {at + i: {"what": f"{at + i}\n{text}"} for i, text in enumerate(batch)}
-        calls = [{"name": "look", "id": f"c{n}", "args": args} for n, args in what.items()]
-        said = "I found:\n\n" + "\n\n".join(batch)
-        s.options.model.answers[:] = ["-"] * len(s.options.model.requests) + [AIMessage("", tool_calls=calls), said]
-        s.new(f"from-{at}")  # what was said before is not sent again
-        s.run("here they are:\n\n" + "\n\n".join(batch))
-    kept = on_disk(tmp_path)
-    print(f"{len(texts)} credentials by 4 ways, {sum(map(len, kept.values()))} characters in {len(kept)} files")
-    assert any("transcript" in name for name in kept)
-    assert leaked(kept) == []
-    assert leaked({"table": s.transcript().to_csv()}) == []
-    assert leaked({"what was typed": "\n".join(texts)}), "the scan finds what is there"

@@ -1,7 +1,5 @@
 """Law: the journal of a guarded file, replay, is its text (less credentials), whatever was done."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -18,15 +16,10 @@ from deepnb.backends.journal import FULL, JournalFile, replay
 from deepnb.backends.writer import writing
 from deepnb.gate import redact
 from deepnb.values.turn import ModelStarted, ToolEnded, ToolStarted
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, says
 from tests.support.tables import every_row
 
 KEY = "gh" + "p_" + "a1B2c3D4e5F6" * 3
-
-
-def model(s: Session, *answers: Any) -> None:
-    """What the model says from now on."""
-    s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers]
 
 
 def law(s: Session) -> None:
@@ -44,8 +37,6 @@ def law(s: Session) -> None:
 
 
 class Walk:
-    """One session, and things that are done to it by chance."""
-
     def __init__(self, seed: int, session: Session, paths: tuple[str, ...]) -> None:
         self.s, self.paths, self.rng, self.n = session, paths, random.Random(seed), 0
         self.done: list[str] = []
@@ -84,21 +75,21 @@ class Walk:
         return {"name": "write_file", "id": id_, "args": {"file_path": path, "content": self.text()}}
 
     def agent_writes(self) -> None:
-        model(self.s, call("write_file", file_path=self.path(), content=self.text()), "ok")
+        says(self.s, call("write_file", file_path=self.path(), content=self.text()), "ok")
         self.s.run("go")
 
     def agent_edits(self) -> None:
-        model(self.s, AIMessage("", tool_calls=[self.change()]), AIMessage("", tool_calls=[self.change("d")]), "ok")
+        says(self.s, AIMessage("", tool_calls=[self.change()]), AIMessage("", tool_calls=[self.change("d")]), "ok")
         self.s.run("go")
 
     def agent_side_by_side(self) -> None:
-        model(self.s, AIMessage("", tool_calls=[self.change(f"c{i}") for i in range(3)]), "ok")
+        says(self.s, AIMessage("", tool_calls=[self.change(f"c{i}") for i in range(3)]), "ok")
         self.s.run("go")
 
     def interrupts(self) -> None:
         kind = self.rng.choice([ModelStarted, ToolStarted, ToolEnded])
         both = AIMessage("", tool_calls=[self.change(f"c{i}") for i in range(2)])
-        model(self.s, both, AIMessage("", tool_calls=[self.change("e")]), "ok")
+        says(self.s, both, AIMessage("", tool_calls=[self.change("e")]), "ok")
         events = self.s.stream("go")
         after = self.rng.randint(1, 3)
         for event in events:
@@ -307,13 +298,10 @@ def test_nobody_writes_the_journal_through_the_agents_files(tmp_path: Path):
     law(s)
 
 
-# -- interrupts
-
-
 def test_what_never_reached_the_state_is_not_in_the_journal_until_it_does():
     s = Session(model=Scripted(answers=["ok"], delay=0.05))  # so that the run has not ended when it is stopped
     s.memory.add("first")
-    model(s, call("write_file", file_path="/AGENTS.md", content="- first\n- of the agent\n"), "ok " * 20)
+    says(s, call("write_file", file_path="/AGENTS.md", content="- first\n- of the agent\n"), "ok " * 20)
     events = s.stream("go")
     for event in events:
         if isinstance(event, ToolEnded):
@@ -333,7 +321,7 @@ def test_what_the_user_adds_to_an_unfinished_turn_stays_with_what_the_agent_adds
     s = Session(model=Scripted(answers=["ok"], delay=0.05))
     s.memory.add("first")
     edit = call("edit_file", file_path="/AGENTS.md", old_string="- first", new_string="- zero\n- first")
-    model(s, edit, "ok " * 20)
+    says(s, edit, "ok " * 20)
     events = s.stream("go")
     for event in events:
         if isinstance(event, ToolStarted):

@@ -1,7 +1,5 @@
 """Two sessions and another program on one file, in a random order: nothing lost, and the journal stays true."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from pathlib import Path
@@ -20,8 +18,6 @@ STEPS = 60
 
 
 class Walk:
-    """What two sessions and another program do, and what they must find afterwards."""
-
     def __init__(self, tmp: Path, kind: str, seed: int) -> None:
         self.rng, self.tmp, self.kind, self.n = random.Random(seed), tmp, kind, 0
         self.sessions = [self.session(), self.session()]

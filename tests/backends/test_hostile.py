@@ -1,7 +1,5 @@
 """No path or link points outside a directory on disk, and nothing in it can block."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys
@@ -113,7 +111,6 @@ PATHS = [
 
 
 def state(at: Path) -> dict[str, Any]:
-    """Everything below a directory, links as links."""
     found: dict[str, Any] = {}
     for here, folders, files in os.walk(at):
         for name in (*folders, *files):

@@ -1,7 +1,5 @@
 """Entries of the journal: their diffs can be put in and taken back, and their order is that of the file, whatever clocks did."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb import Session
-from deepnb.backends.journal import DoesNotFit, entries, entry, from_json, replay, to_json
+from deepnb.backends.journal import DoesNotFit, entry, from_json, replay, to_json
 from deepnb.values.files import FileDiff
 from deepnb.values.text import in_turn
 from tests.support.clock import Clock, session
@@ -58,18 +56,11 @@ def test_a_diff_refuses_a_text_it_was_not_made_from() -> None:
         one.before("a\nb\n")
 
 
-def test_a_line_cut_short_by_a_crash_is_passed_over() -> None:
-    one, two = change(None, "a\n"), change("a\n", "b\n", 2)
-    text = f"{to_json(one)}\n{to_json(two)}\n" + to_json(change("b\n", "c\n", 3))[:40]
-    assert entries(text) == (one, two)
-
-
 PATH = "/AGENTS.md"
 START = "2026-03-02T09:00"
 
 
 def place(s: Session) -> list[str]:
-    """Ids as the journal's own file has them."""
     return [e.id for e in s.backend.root(PATH).journal.entries if e.path == PATH]
 
 

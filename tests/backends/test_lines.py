@@ -1,7 +1,5 @@
 """A line is the same for reading, editing and searching, however it ends, and wherever the file is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Merging: nothing that either side added is lost or blended, and a real conflict keeps both."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given
@@ -11,10 +9,6 @@ from deepnb.backends.merge import Conflict, merge
 from tests.support.tables import every_row
 
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines))
-
-
-def sides(*conflicts: Conflict) -> list[tuple[int, str, str]]:
-    return [(c.line, c.kept, c.written) for c in conflicts]
 
 
 @every_row(
@@ -47,7 +41,7 @@ def sides(*conflicts: Conflict) -> list[tuple[int, str, str]]:
 )  # fmt: skip
 def test_merge(base: str, current: str, mine: str, text: str, conflicts: list[tuple[int, str, str]]) -> None:
     merged = merge(base, current, mine)
-    assert (merged.text, sides(*merged.conflicts)) == (text, conflicts)
+    assert (merged.text, merged.conflicts) == (text, tuple(Conflict(*one) for one in conflicts))
 
 
 def test_a_conflict_says_what_each_side_wrote() -> None:

@@ -1,7 +1,5 @@
 """Mounts: what may be typed, whose a path is, and namespaces that never see each other."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -230,9 +228,6 @@ def test_upstreams_composite_is_still_what_ours_mends(tmp_path):
     theirs, ours = (kind(default, {"/m/": box}) for kind in (CompositeBackend, MountedBackend))
     assert [m["path"] for m in theirs.glob("*").matches] == ["/m/hidden.md"]
     assert ours.glob("*").matches == []
-
-
-# -- namespaces
 
 
 ASSISTANTS = [None, "a", "A", "aa", "filesystem", "a-b", "a_b", "a+", "x"]

@@ -1,7 +1,5 @@
 """What is noted as seen is what is shown, also where another process writes between two looks at a file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -87,8 +85,6 @@ def raced(tmp_path: Path, how: str, nth: int, before: Any) -> bool:
 
 
 class Looks:
-    """A backend that tells of each look at its files."""
-
     def __init__(self, inner: Any, at: int, act: Any) -> None:
         self.inner, self.at, self.act, self.seen = inner, at, act, 0
 

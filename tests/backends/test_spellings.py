@@ -1,7 +1,5 @@
 """A law: no spelling of a path, and no link, takes a tool's call out of a mounted directory or past its approval."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -42,7 +40,6 @@ WRITES = ("write_file", "edit_file", "delete")
 
 
 def state(at: Path) -> dict[str, Any]:
-    """Everything below a directory but the lock of its writers."""
     return {name: one for name, one in all_of(at).items() if name.split("/")[0] != ".deepnb"}
 
 
@@ -82,7 +79,6 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
 
 
 def to_outside(root: Path, outside: Path, what: str) -> None:
-    """Put a link in the place of the file that a call names, or of its directory."""
     path = root / "dir" / ("in.md" if what.startswith("file") else "")
     os.rename(path, root / "away")
     target = outside if what == "directory" else outside / "secret.md" if what == "file" else root / "file.md"

@@ -1,7 +1,5 @@
 """The base of wrappers: it passes everything on, and what a subclass says of files holds of every method."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,8 +21,6 @@ def test_all_that_a_backend_can_do_is_passed_on():
 
 
 class Secretive(WrapperBackend):
-    """Keeps back all below /secret."""
-
     def read_refusal(self, path: str) -> str | None:
         return "Error: secret" if path.startswith("/secret") else None
 

@@ -4,8 +4,6 @@ They are of the package, not of the whole run: as long as Playwright is started,
 `asyncio.run` in the tests of another folder would find there. In several processes each process has its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +24,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """The Chromium of all tests."""
     with started_chromium() as browser:
         yield browser
 

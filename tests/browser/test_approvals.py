@@ -3,8 +3,6 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,13 +30,10 @@ LAB_ALONE = pytest.mark.parametrize("opened", FRONTS[:1], indirect=True)
 
 
 class Lab:
-    """A notebook in a front end, and the directory that is mounted in it."""
-
     def __init__(self, notebook: Notebook, work: Path) -> None:
         self.notebook, self.work = notebook, work
 
     def ask(self, source: str) -> Any:
-        """Run a cell, wait for its buttons; gives the cell."""
         cell = self.notebook.run(source)
         cell.get_by_role("button", name="Approve", exact=True).first.wait_for()
         return cell
@@ -58,7 +53,6 @@ def opened(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Lab
 
 @pytest.fixture
 def lab(opened: Lab) -> Lab:
-    """The notebook with a new session, and nothing in the directory."""
     shutil.rmtree(opened.work, ignore_errors=True)
     opened.notebook.run("%reload_ext deepnb\n%agent mount /work disk:work")
     opened.notebook.errors.clear()  # Notebook 7 has some of its own while it loads

@@ -3,8 +3,6 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,13 +55,11 @@ def opened(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Not
 
 @pytest.fixture
 def notebook(opened: Notebook) -> Notebook:
-    """The notebook with a new session, whose model makes a plot."""
     opened.run(f"%reload_ext deepnb\n{PLOTTER}")
     return opened
 
 
 def asked(notebook: Notebook, prompt: str) -> Any:
-    """Run a prompt, wait for the buttons of its card; gives the cell."""
     cell = notebook.run(prompt)
     cell.get_by_role("button", name="Approve", exact=True).first.wait_for()
     return cell

@@ -1,8 +1,5 @@
 """A comparison in JupyterLab, in a real Chromium: side by side, below each other when narrow, in both themes."""
 
-from __future__ import annotations
-
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +46,6 @@ def lab(workspace: Workspace) -> Iterator[Notebook]:
 
 
 def cards(cell: Any) -> list[Any]:
-    """The boxes of a comparison's columns on the page."""
     found = cell.locator(".jp-OutputArea-output div[style*='wrap'] > div[style*='border']")
     return [found.nth(n).bounding_box() for n in range(found.count())]
 
@@ -81,17 +77,3 @@ def test_both_themes_and_reopened_without_trust(lab: Notebook, workspace: Worksp
     assert cell.locator("mark").all_inner_texts() == ["Friday", "Monday"], "two columns share one answer"
     assert len({round(one["y"]) for one in cards(cell)}) == 1, "side by side there, too"
     there.close()
-
-
-def test_an_interrupt_shows_what_is_done(lab: Notebook) -> None:
-    lab.run("%agent tools add wait")
-    cell = lab.ask("%%agent --compare model=quick,slow,offline\nwait")
-    until = time.monotonic() + 60
-    while "running" not in cell.inner_text().partition("model=slow")[2][:40]:
-        assert time.monotonic() < until, cell.inner_text()
-        time.sleep(0.2)
-    lab.command("Kernel > Interrupt Kernel")
-    lab.finished()
-    text = cell.inner_text()
-    assert "done at once" in text and "not run" in text, text
-    assert "UsageError: interrupted: 1 of 3 columns are done" in text and lab.errors == []

@@ -1,7 +1,5 @@
 """The first notebook in JupyterLab, in a real Chromium: what only a browser shows."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 
@@ -15,7 +13,6 @@ pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def lab(workspace: Workspace) -> Iterator[Notebook]:
-    """The notebook as it was run."""
     shutil.copytree(HERE, workspace.place, dirs_exist_ok=True)
     notebook = workspace.open(FIRST)
     notebook.run_all()

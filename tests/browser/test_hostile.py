@@ -1,7 +1,5 @@
 """Texts that try to run something, in a real Chromium: live, and reopened, untrusted and trusted."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,7 +59,6 @@ class Watched:
         return int(seen)
 
     def hits(self) -> bool:
-        """Whether anything ran."""
         return bool(self.page.evaluate("window.__hit")) or bool(self.dialogs)
 
     def wrong(self, root: str) -> list[str]:
@@ -80,14 +77,6 @@ def drawn(text: str, some: int | None = None) -> str:
         begin = crc32(text.encode(errors="replace")) % len(shown)
         shown = [partial(brief_turn, Maker(text)), *(shown * 2)[begin : begin + some]]
     return Answer(1, [text]).html() + "".join(dict.fromkeys(make().html() for make in shown))
-
-
-def page_of(texts: list[str], some: int | None) -> str:
-    return "<!doctype html><meta charset=utf-8><main>" + "".join(drawn(text, some) for text in texts) + "</main>"
-
-
-def groups() -> list[list[str]]:
-    return [hostile.SHORT[at : at + EACH] for at in range(0, len(hostile.SHORT), EACH)]
 
 
 def notebook(texts: list[str], name: str = "") -> Any:
@@ -113,9 +102,11 @@ def test_nothing_runs_where_all_is_trusted(context: Any, some: int | None) -> No
     Each text is in some views, which differ from text to text; by night each is in every view.
     """
     failed = []
-    for at, texts in enumerate(groups()):
+    for at in range(0, len(hostile.SHORT), EACH):
         watched = Watched(context.new_page())
-        watched.page.set_content(page_of(texts, some), wait_until="load")
+        shown = "".join(drawn(text, some) for text in hostile.SHORT[at : at + EACH])
+        page = f"<!doctype html><meta charset=utf-8><main>{shown}</main>"
+        watched.page.set_content(page, wait_until="load")
         failed += [f"page {at}: {wrong}" for wrong in watched.wrong("main")]
         watched.page.close()
     assert failed == []

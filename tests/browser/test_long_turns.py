@@ -1,7 +1,5 @@
 """A turn that takes long in JupyterLab, in a real Chromium: stopped by its button, and in the background."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator
@@ -11,7 +9,6 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import Notebook, Workspace, marks
-from tests.support.wings import wing
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -44,13 +41,11 @@ def opened(workspace: Workspace) -> Iterator[Notebook]:
 
 @pytest.fixture
 def lab(opened: Notebook) -> Notebook:
-    """The notebook with a new session."""
     opened.run(SETUP)
     return opened
 
 
 def seen(cell: Any, words: str) -> None:
-    """Look at a cell until it says something that matches."""
     until = time.monotonic() + 60
     while not re.search(words, text := cell.inner_text()):
         assert time.monotonic() < until, text
@@ -66,25 +61,3 @@ def test_a_turn_is_stopped_by_its_button(lab: Notebook) -> None:
     assert cell.get_by_role("button", name="Stop").count() == 0, "the button has gone with the line"
     assert not re.search(r"\d s · wait", cell.inner_text().partition("turn 1")[0])
     assert re.search(r"%agent resume again", cell.inner_text()) and lab.errors == []
-
-
-@wing("compare")
-def test_three_in_the_background_beside_a_cell(lab: Notebook) -> None:
-    long, short, code = (
-        lab.run(f"%%agent --bg --model {model}\nlook at {model}") for model in ("long", "short", "code")
-    )
-    other = lab.ask(
-        "while deepnb.current().jobs[0].state == 'running': time.sleep(0.02)\nended |= {'short', 'code'}; 'other is done'"
-    )
-    for cell in (long, short):
-        seen(cell, r"as of \d\d:\d\d:\d\d: .* · wait · context")
-    assert "*" in other.locator(".jp-InputPrompt").inner_text(), "a cell runs beside them"
-    long.get_by_role("button", name="Stop").click()  # the cell ends only if this is heard while it runs
-    seen(long, "job 1 stopped after .* interrupted in the tool wait")
-    lab.finished()
-    assert "other is done" in other.inner_text()
-    seen(short, r"job 2 done after [\s\S]*All is done")
-    code.get_by_role("button", name="Approve", exact=True).click()
-    seen(code, r"job 3 done after [\s\S]*it is 42")
-    assert "42" in lab.run("answer").inner_text()
-    assert lab.errors == []

@@ -1,7 +1,5 @@
 """Answers in JupyterLab, live, and in Notebook 7, too, reopened without trust: math, money, code, tasks, images, blocks."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from typing import Any
 

@@ -3,8 +3,6 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from math import ceil
@@ -74,7 +72,6 @@ LAB_ALONE = pytest.mark.parametrize("seen", FRONTS[:1], indirect=True)
 
 @pytest.fixture(scope="module", params=[FRONTS[0], pytest.param(FRONTS[1], marks=pytest.mark.nightly)])
 def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]:
-    """The notebook, run in a front end."""
     front = str(request.param)
     notebook = workspace.run(f"{front[:3]}.ipynb", CELLS, front, size=(1400, 1200))
     yield Page(notebook, workspace.place)

@@ -1,7 +1,5 @@
 """Where things meet in the browser: pieces of one answer that look as one, and bars at the line of the trigger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

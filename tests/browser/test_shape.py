@@ -1,7 +1,5 @@
 """Whether every view keeps its shape: through JupyterLab's sanitizer for notebooks not run here, and in forced colours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -76,7 +74,6 @@ def pages(workspace: Workspace) -> Iterator[dict[str, Any]]:
 
 
 def declared(element: dict[str, Any]) -> set[str]:
-    """The declarations of an element's style."""
     return {one.replace(" ", "") for one in element["attributes"].get("style", "").split(";") if one.strip()}
 
 

@@ -1,7 +1,5 @@
 """Compaction: what it keeps, in which order, and what becomes of a thread when a part of it fails."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter
@@ -44,7 +42,6 @@ def flushes(s: Session) -> list[Flushed]:
 
 
 def talked(model: Phased, prompts: Iterable[str] = "abcd", **options: Any) -> Session:
-    """A session that has compacted in the third or fourth of these prompts."""
     s = session(model, **options)
     for prompt in prompts:
         s.run(prompt)
@@ -54,9 +51,6 @@ def talked(model: Phased, prompts: Iterable[str] = "abcd", **options: Any) -> Se
 def note_of(s: Session) -> str:
     (path,) = [path for path in s.files if path.startswith("/memory/")]
     return s.files[path]
-
-
-# -- what the summary lost
 
 
 FACTS = {
@@ -70,7 +64,6 @@ FACTS = {
 
 
 def planted(i: int) -> str:
-    """A prompt with one fact of each kind, in a request."""
     path, identifier, number, date, name = (FACTS[k].format(i) for k in list(FACTS)[1:])
     said = f"Load item {i} of {path}, it failed with {identifier} after {number} on {date} in `{name}`."
     return f"{said} {FACTS['prohibition'].format(i)}"
@@ -131,9 +124,6 @@ def test_facts_in_results_of_tools_and_answers_are_kept_but_neither_orders_nor_i
     kept = {a.text: a.kind for a in s.snapshot.offload.anchors}
     assert {"E4711", "37 ms"} <= set(kept) and "ZX-81" not in kept
     assert "prohibition" not in kept.values()
-
-
-# -- when
 
 
 def test_it_is_not_done_again_on_every_call_once_past_the_trigger():
@@ -344,9 +334,6 @@ def test_without_memory_there_is_no_flush():
     assert compactions(talked(model, enable_memory=False)) and not model.flushes
 
 
-# -- by hand
-
-
 def test_compacting_by_hand_leaves_the_last_turn():
     model = Phased(summary="in short", answers=[AT_LENGTH, "ok"])
     s = Session(model=model)
@@ -391,8 +378,6 @@ def test_two_compactions_of_one_second_are_told_apart():
 
 
 class Broken(FilesystemBackend):
-    """A disk that refuses to hold the history."""
-
     how: Any = None
 
     def write(self, file_path: str, content: str) -> Any:

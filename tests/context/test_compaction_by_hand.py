@@ -1,7 +1,5 @@
 """Law: a compaction by hand makes the next request smaller, or says in one line that it does not and changes nothing."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path
@@ -45,7 +43,6 @@ def notes(s: Session) -> dict[str, str]:
 
 
 def session(home: str, folder: Path, model: Phased, prompts: list[str]) -> Session:
-    """A session with these turns, in which another one reads them where it is kept."""
     options: dict[str, Any] = {"model": model, "trigger": ("messages", 1_000)}
     if home == "kept":
         options["persist"] = folder / "k.db"

@@ -1,7 +1,5 @@
 """Images and other media in what a compaction removes: saved as files, and named where they stood."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 
@@ -32,8 +30,6 @@ PICTURES: dict[str, Any] = {
 
 
 def compacted(*blocks: Any) -> Session:
-    """A session whose first turn, with these blocks in a tool's result, is in the history."""
-
     @reads
     def draw() -> list[Any]:
         """Draw the plot."""

@@ -1,7 +1,5 @@
 """Encodings arrive behind the scenes, or never: counting goes on either way."""
 
-from __future__ import annotations
-
 import base64
 import socket
 import subprocess
@@ -51,8 +49,6 @@ def model(kind: str = "openai-chat", name: str | None = "small-1", base: str | N
 
 
 class Fetch:
-    """Gives a file, and remembers who asked."""
-
     def __init__(self, given: bytes | Exception = FILE) -> None:
         self.given, self.asked = given, list[str]()
 

@@ -1,7 +1,5 @@
 """What the ledger counts: each message once, to the token, in requests that share their pieces."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -26,8 +24,6 @@ from tests.support.tables import every_row
 
 
 class Counting:
-    """A counter that remembers what it was asked."""
-
     def __init__(self, count_: Any = count) -> None:
         self.asked: list[str] = []
         self.count = count_
@@ -199,13 +195,6 @@ def test_a_request_is_cut_where_less_was_read_than_any_tokenizer_takes():
     assert m.is_cut(thread(40), [], total // 3) and not m.is_cut(thread(40), [], total * 2 // 3)
 
 
-# -- how requests are kept
-
-
-def requests_of(s: Session) -> list[Any]:
-    return [e.call.request for t in s.turns for e in t.events if isinstance(e, ModelStarted) and not e.path]
-
-
 def test_a_report_of_one_task_leaves_another_counting_in_peace():
     def at_once(rates: Any, text: Any) -> int:
         """Weighs a text as ever; meanwhile another thread counts a message that is new."""
@@ -236,7 +225,7 @@ def test_requests_of_a_growing_thread_share_one_log_and_each_turn_counts_its_own
         asked.asked.clear()
         s.run(f"prompt {i}")
     assert sorted(asked.asked) == ["ok", "prompt 29"]
-    found = requests_of(s)
+    found: list[Any] = [e.call.request for t in s.turns for e in t.events if isinstance(e, ModelStarted)]
     assert len(found) == 30
     assert all(a.body.shares(b.body) and a.head is b.head for a, b in pairwise(found))
     assert [len(r.body) for r in found] == list(range(1, 60, 2))

@@ -1,7 +1,5 @@
 """Law: what the gauge draws is where the compaction comes, and each answer has the room that the window has left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -82,13 +80,11 @@ def reserving(name: str, tokens: int | None) -> dict[str, Any]:
 
 
 def bare(model: Any, window: int, **options: Any) -> Session:
-    """A session whose requests hold little beside the talk."""
     off: dict[str, Any] = {f"enable_{part}": False for part in ("filesystem", "memory", "subagents", "skills")}
     return Session(model=model, max_input_tokens=window, system_prompt="Be brief.", tool_text="short", **off, **options)
 
 
 def compacted(turn: Turn) -> list[int]:
-    """What the requests cost that were compacted in a turn."""
     return [e.offload.before for e in turn.events if isinstance(e, Compacted)]
 
 

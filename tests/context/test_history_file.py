@@ -1,7 +1,5 @@
 """The history file: each message once, each told apart from the next, whatever it says and whatever became of the file."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

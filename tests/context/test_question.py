@@ -1,7 +1,5 @@
 """What a compaction asks the model: one more message behind the messages that go, else their text alone."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any

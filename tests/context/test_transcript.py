@@ -1,7 +1,5 @@
 """A transcript as lines: what is written is what is read back, whatever is cut off its end."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

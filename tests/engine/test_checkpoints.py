@@ -1,7 +1,5 @@
 """What a thread costs in checkpoints: channels that grow are delta channels, and none is walked back far."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

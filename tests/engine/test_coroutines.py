@@ -1,7 +1,5 @@
 """What of a graph is only a coroutine, read by a thread."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import threading

@@ -1,7 +1,5 @@
 """What ARCHITECTURE.md says of the engine, asked of the engine alone: a test that fails names what upstream changed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -44,7 +42,6 @@ def file(text: str) -> dict[str, Any]:
 
 
 def ask(graph: Any, prompt: str, **more: Any) -> RequestRecorder:
-    """Run a prompt; gives what its model calls were sent."""
     recorder = RequestRecorder()
     graph.invoke({"messages": prompt, **more}, {**CONFIG, "callbacks": [recorder]})
     return recorder

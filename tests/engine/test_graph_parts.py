@@ -1,7 +1,5 @@
 """What is found in compiled graphs: models, middleware, tools, and what runs only as a coroutine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

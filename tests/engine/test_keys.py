@@ -1,7 +1,5 @@
 """Where upstream keeps what we read: each test names the key that moved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

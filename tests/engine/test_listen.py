@@ -1,7 +1,5 @@
 """What is told of a run: nested agents by path, tokens as they come, usage as it is reported, calls side by side."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 from uuid import uuid4
@@ -40,8 +38,6 @@ TASK = call("task", id="t1", description="work", subagent_type="general-purpose"
 
 
 class Whole(Scripted):
-    """A model that can't stream."""
-
     _stream = BaseChatModel._stream
 
 
@@ -110,8 +106,6 @@ def test_what_no_provider_reported_is_counted():
 
 
 class Unledgered:
-    """A ledger that counts nothing."""
-
     calls = 0
 
     def sent(self, *_: Any) -> tuple[Any, Any]:
@@ -149,7 +143,6 @@ def asked_model(number: int, path: Path = ()) -> ModelStarted:
 
 
 def cards(events: list[Event]) -> list[tuple[str, list[str]]]:
-    """The cards of a turn, each with those of the agent that it calls."""
     segments = Segments()
     for event in events:
         segments.add(event)
@@ -162,7 +155,6 @@ def _cards(segments: Segments) -> list[tuple[str, list[str]]]:
 
 
 def shown(events: list[Event]) -> str:
-    """What the outputs of a cell say in the end, after each event was shown."""
     cell = Cell()
     turn = NotebookTurn(cell, clock=lambda: 0.0)
     for event in events:

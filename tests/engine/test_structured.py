@@ -1,7 +1,5 @@
 """Answers in a form: an object on the turn, whichever protocol; what does not fit is the model's to mend, then one line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

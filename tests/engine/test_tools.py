@@ -1,7 +1,5 @@
 """What a tool says of itself does not depend on the interpreter: 3.13 takes the indentation out of docstrings."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The rules of credentials: samples frozen before them, and the forms that names and secrets stand in."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import pkgutil
@@ -152,9 +150,6 @@ def test_four_digits_make_a_token_one_that_chance_made() -> None:
         assert password_like(value) is found, value
 
 
-# -- credentials by the form they stand in: prefixes that no table knows, and names with secrets in config, code, tables
-
-
 PRACTICE, JUDGE = credentials_practice.samples(), credentials_judge.samples()
 MARK = re.compile(r"\[redacted: [A-Za-z0-9 ()-]{1,48}\]")
 CHANCE = random.Random(61)
@@ -186,8 +181,6 @@ def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
     assert len(JUDGE) >= 150 and found >= 0.95 * len(JUDGE), found / len(JUDGE)
 
 
-# -- the reason
-
 KEY = body(32)
 
 
@@ -206,8 +199,6 @@ def test_a_refusal_names_the_reason(text, reason):
     said = refusal(credentials(f"first\n{text}\n"), "/AGENTS.md")
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
-
-# -- what only looks so
 
 LOOKS_SO = [
     "call_" + body(24),
@@ -266,8 +257,6 @@ def test_an_id_of_any_make_stays_as_it_is_and_a_known_key_in_its_place_does_not(
     assert redact_value({"id": "gh" + "p_" + "a1B2c3D4e5F6" * 3}) == {"id": "[redacted: GitHub token]"}
 
 
-# -- laws
-
 ALL = st.sampled_from([*PRACTICE, *JUDGE])
 TEXT = st.text(max_size=40) | st.sampled_from(
     ["- a note\n", "|a|b|\n|-|-|\n", "x,y\n", "value: 1\n", "```\n", "# token\n"]
@@ -318,7 +307,6 @@ def is_row(rule: Any) -> bool:
 
 
 def most(parsed: Any) -> Iterator[int]:
-    """The largest count of each quantifier."""
     for op, argument in parsed:
         if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
             yield int(argument[1])

@@ -1,7 +1,5 @@
 """Approvals typed in a shell, in a kernel and in a terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +158,6 @@ def test_a_skill_that_asks_for_tools(shell: Shell, work):
     assert "the skill tidy asks for write_file, edit_file: %agent approve --skill allows these" in shell.ok("%agent go")
     assert "done" in shell.ok("%agent approve --skill")
     assert (work / "a").read_text() == "b"
-
-
-# -- the panel of approvals; threads that wait are marked
 
 
 def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: Shell, tmp_path: Path):

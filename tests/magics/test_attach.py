@@ -1,7 +1,5 @@
 """`%agent use my_graph`: another agent in the same shell, what it lacks, its questions, and the way back."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

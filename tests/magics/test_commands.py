@@ -1,7 +1,5 @@
 """Every subcommand in a real shell: what it prints when all is well, and the one line when it is not."""
 
-from __future__ import annotations
-
 import re
 import threading
 from pathlib import Path
@@ -59,15 +57,6 @@ def test_what_there_is_none_of_is_said_with_what_to_type(shell: Shell) -> None:
         ("%skills validate", "all skills (0): nothing to fix"),
     ):
         assert told in shell.ok(typed)
-
-
-def test_status(shell: Shell) -> None:
-    bare = shell.ok("%agent")
-    assert "offline (no LLM)" in bare and "no model calls yet" in bare
-    shell.ok("%memory add I like tea")
-    shell.ok("%agent thanks")
-    out = shell.ok("%agent status")
-    assert "main · 1 turn · 2 messages" in out and "/AGENTS.md (5 tokens)" in out and "of 8,000 tokens" in out
 
 
 def test_use_gets_and_sets(shell: Shell) -> None:
@@ -151,25 +140,20 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: py
     shell.ok("%agent thanks")
     before, wrong = shell.session.snapshot, []
     for typed, told in (
-        ("%agent rewnd", "no subcommand 'rewnd': type %agent rewind"),
         ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
         ("%agent use openai:gpt-5.2", "openai models need a key in OPENAI_API_KEY: %agent key openai asks for it, or"),
         ("%agent --model nosuch hello there", "no model 'nosuch'"),
         ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),
-        ("%agent --nosuch hello there", "no option '--nosuch'"),
         ("%%agent\n", "cell body is empty"),
         ("%%agent what is this\nbody", "the %%agent line takes only options, not 'what is this'"),
         ("%agent resume", "nothing to resume in this thread: %agent PROMPT starts a turn"),
         ("%agent switch nosuch", "no thread 'nosuch'"),
         ("%agent new main", "a thread 'main' already exists"),
         ("%agent rewind 7", "no turn 7: thread main has turns 1 to 1"),
-        ("%agent fork x --at 7", "no turn 7"),
         ("%memory show /none.md", "no file /none.md: %%memory /none.md writes it"),
-        ("%memory add", "invalid arguments in 'add': usage: %memory add"),
         ("%memory add --to x.md text", "'x.md' is not the path of a file"),
         ("%%memory ../x.md\ntext", "'../x.md' is not the path of a file"),
         ("%%memory\ntext", "%%memory needs PATH"),
-        ("%memory diff 7", "no turn 7"),
         ("%memory promote x", "'x' is not a number: %memory promote [N...] [--yes]"),
         ("%skills show nosuch", "no skill 'nosuch' (skills: none yet): %skills new nosuch"),
         ("%skills new ../up", "'../up'"),
@@ -180,17 +164,6 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: py
     assert not wrong
     assert len(shell.session.turns) == 1 and shell.session.thread == "main" and shell.session.model == "offline"
     assert "You are welcome" in shell.ok("%agent thanks")
-
-
-def test_a_memory_file_that_is_not_utf8_is_one_line_that_names_it(shell: Shell) -> None:
-    shell.ok("%memory add I like tea")
-    shell.session.backend.upload_files([("/AGENTS.md", b"- caf\xe9\n")])
-    for typed in ("%memory show /AGENTS.md", "%memory add more", "%agent hello there"):
-        assert "/AGENTS.md" in shell.fails(typed), typed
-    for typed in ("%memory", "%memory panel", "%agent", "%agent budget", "%memory diff"):
-        shell.ok(typed)
-    shell.ok("%%memory /AGENTS.md\n- I like tea")
-    assert "tea" in shell.ok("%agent what do you know about my preferences?")
 
 
 def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell: Shell) -> None:
@@ -206,9 +179,6 @@ def test_compact_shows_its_record_and_history_is_searched_and_brought_back(shell
     assert added.startswith("added to the next prompt: messages 1, 3-4 of section 1 (")
     assert "nothing is added to the next prompt" in shell.ok("%agent history --bring none")
     assert "has no message 9: choose from 1 to 4" in shell.fails("%agent history --bring 1:9")
-
-
-# -- %agent subagents as it is typed: list, show, add, remove; what Tab offers; a class that sees one at work, with no key
 
 
 GOOD = "---\ndescription: Finds faults.\ntools: ls, task\n---\nBe strict.\n"
@@ -233,9 +203,6 @@ def test_a_subagent_is_added_edited_broken_and_removed(shell):
     assert "remove needs the name of a subagent" in shell.fails("%agent subagents remove")
     assert "is built in, not in a file" in shell.fails("%agent subagents remove general-purpose")
     assert "'Bad_Name' can't be a subagent's name" in shell.fails("%agent subagents add Bad_Name")
-
-
-# -- %agent record and %agent replay in a real shell
 
 
 def test_a_tape_is_recorded_stopped_and_played(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,12 +234,6 @@ def test_a_tape_is_recorded_stopped_and_played(shell: Shell, tmp_path: Path, mon
     missing = shell.fails("%agent replay missing.jsonl")
     assert missing == f"no tape {tmp_path.resolve() / 'missing.jsonl'}: %agent record FILE makes one"
     assert shell.session.model == "offline"
-
-
-# -- %memory daily, flush, search and promote in a real shell, and what a search shows
-
-
-AT = '%config DeepNB.clock = "2026-03-02T09:05:00+09:00"'
 
 
 @every_row("text", ["<b>bold</b> & »marks«", "漢字 gateway 漢字"])

@@ -145,7 +145,6 @@ def shell():
 
 
 def offered(shell, cell):
-    """The cells that Tab at the bar would make."""
     at = cell.index("|")
     cell = cell.replace("|", "")
     with provisionalcompleter():

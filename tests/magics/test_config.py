@@ -1,7 +1,5 @@
 """`%config DeepNB`: each setting takes effect, and a refused one keeps its value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """No line that the product shows, typed as it stands, deletes a file of the user's."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """%agent explain, %agent fix, {err}, the line that offers them, and %agent code."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -21,7 +19,6 @@ CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"
 
 @pytest.fixture
 def cells(shell: Shell) -> list[str]:
-    """What was put into the next cell."""
     made: list[str] = []
     shell.ip._deepnb.scene.next_cell = made.append
     return made

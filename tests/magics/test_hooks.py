@@ -1,7 +1,5 @@
 """What %load_ext deepnb puts into a shell, and %unload_ext takes out."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path
@@ -12,13 +10,17 @@ import pytest
 import deepnb
 from deepnb import DeepnbError
 from deepnb.magics.extension import Preload, complete_names
+from deepnb.magics.shell import NAMES
 from tests.support.shells import Shell
 
 
 def hooks(ip: Any) -> dict[str, list[Any]]:
-    """Everything of a shell that an extension may add to."""
     manager = ip.input_transformer_manager
+    kinds = [ip.display_formatter.formatters[kind] for kind in ("text/html", "text/plain")]
+    shown = [(c.__module__, c.__name__) for kind in kinds for c in kind.type_printers]
+    shown += [name for kind in kinds for name in kind.deferred_printers]
     return {
+        "pictures": sorted(name for name in map(".".join, shown) if "deepnb" in name),
         "line magics": sorted(ip.magics_manager.magics["line"]),
         "cell magics": sorted(ip.magics_manager.magics["cell"]),
         "configurables": list(ip.configurables),
@@ -45,6 +47,7 @@ def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shel
     assert bare_shell.ok("%load_ext deepnb") == ""
     loaded = hooks(bare_shell.ip)
     assert set(loaded["line magics"]) - set(before["line magics"]) == {"agent", "memory", "skills"}
+    assert loaded["pictures"] == sorted(NAMES * 2)
     for what in ("configurables", "pre", "post", "tokens", "matchers", "loader", "attributes"):
         assert len(loaded[what]) == len(before[what]) + 1, what
     bare_shell.ok("%agent what can you do?")

@@ -1,7 +1,5 @@
 """What a prompt's {name} becomes, and where it stays as typed."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Ctrl-C at any moment at which a turn is shown: nothing is shown twice, nothing is lost, one line says what to do."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -27,7 +25,7 @@ class Notebook:
         self.outputs: list[View] = []
         self.at, self.published = at, 0
 
-    def show(self, view: View) -> _Output:
+    def show(self, view: View) -> "_Output":
         self.outputs.append(view)
         self._publish()
         return _Output(self, len(self.outputs) - 1)

@@ -1,7 +1,5 @@
 """What only a real kernel shows: the stop button, its event loop, hidden prompts, the notebook that is open."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape
@@ -12,10 +10,8 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from deepnb.magics.scene import FREE_OUTPUTS
 from deepnb.widgets.turn import MAX_OUTPUTS
 from tests import IMPORT_TESTS
-from tests.bench.stream import simulated, texts
 from tests.support.kernels import Cell, Kernel, Ran, asked
 from tests.support.tables import every_row
 
@@ -106,9 +102,6 @@ def test_in_a_tool(models: Kernel) -> None:
         assert models.value("len(deepnb_session.turns)") == str(turns)
 
 
-# -- a graph of one's own
-
-
 GRAPHS = """
 import asyncio
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -143,9 +136,6 @@ def test_stop_ends_a_node_that_waits_or_works(kernel: Kernel, name: str) -> None
     assert "interrupted before wait" in kernel.ok("%agent").text
 
 
-# -- turns on the event loop of the kernel
-
-
 TOOLS = """
 import asyncio, deepnb
 from deepnb.testing import ScriptedModel as Scripted, call
@@ -178,9 +168,6 @@ def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kern
         assert kernel.value("s.text") == "'done'", way
 
 
-# -- a key is asked for, and is in no message but that answer
-
-
 KEY = "correct-horse-battery-staple-unlike-any-other"
 
 
@@ -195,9 +182,6 @@ def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel)
     assert KEY not in shown + json.dumps([[r.messages, r.reply] for r in later], default=str)
     held = "from deepnb.models.keys import kept_key; print(kept_key('openai'), len(kept_key('openai').reveal()))"
     assert kernel.ok(held).text.strip() == f"Key(hidden) {len(KEY)}"
-
-
-# -- the notebook that is open
 
 
 EDIT = """
@@ -239,9 +223,6 @@ def test_in_a_kernel_the_notebook_that_is_open_is_refused_and_another_asks(kerne
     assert sources(tmp_path / "open.ipynb") == ["print('old')"]
 
 
-# -- a run that a button on a card lets go on, clicked as a front end does it, in the outputs kept for it
-
-
 SETUP = f"{IMPORT_TESTS}from tests.support.scripted import Scripted, call\n"
 
 
@@ -252,14 +233,6 @@ def work(kernel: Kernel, tmp_path: Path) -> Path:
 
 
 WRITE = 'call("write_file", "w{0}", file_path="/work/{0}", content="x")'
-
-
-@pytest.mark.slow
-@every_row("kind", ["prose", "one code block", "one table"])
-def test_what_streams_into_kept_outputs_costs_little_more(kind: str) -> None:
-    short, long = (simulated(texts()[kind](length), room=FREE_OUTPUTS) for length in (20_000, 40_000))
-    assert short.outputs == long.outputs == FREE_OUTPUTS
-    assert short.ratio <= 8 and long.ratio <= 1.5 * short.ratio
 
 
 @pytest.mark.slow

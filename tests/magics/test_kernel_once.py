@@ -1,7 +1,5 @@
 """Interrupts at random moments in a real kernel: no call of a tool runs twice unasked."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

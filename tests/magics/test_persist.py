@@ -1,7 +1,5 @@
 """`%agent persist`: a file, what is back in the next kernel, and the line without an argument."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -70,21 +68,6 @@ def test_a_reload_forgets_nothing_that_is_kept():
     assert [turn.number for turn in shell.session.turns] == [1, 2]
 
 
-def test_forgetting_names_the_records_of_the_database():
-    shell = loaded()
-    shell.ok("%agent persist notes.db")
-    shell.ok("%memory add owns a zeppelin")
-    shell.ok("%agent hello")
-    found = shell.ok("%memory forget zeppelin")
-    assert "the database" in found and "of earlier turns" in found
-    assert "forgotten" in shell.ok("%memory forget --yes zeppelin")
-    assert "is not in anything deepnb recorded" in shell.ok("%memory forget zeppelin")
-    assert not [f for f in Path().glob("notes.db*") if b"zeppelin" in f.read_bytes()]
-
-
-# -- calls that wait for approval, and turns that were cut, as the next kernel of a kept session shows them
-
-
 MOUNT = "%agent mount /work disk:work"
 CARD = "needs your approval · "
 SENDS = """
@@ -101,7 +84,6 @@ m = Scripted(answers=[call("send", "s", text="hi"), "It is sent."])
 
 
 def restarted(shell: Shell, *cells: str) -> tuple[Shell, str]:
-    """Another kernel, and what the cell shows that keeps its session."""
     shell.session.close()
     made = loaded(MOUNT, *cells)
     return made, made.ok("%agent persist s.db")
@@ -125,19 +107,6 @@ def test_calls_of_other_threads_are_named_and_their_card_comes_with_the_switch()
     assert CARD not in second.ok("%agent switch side")
     assert CARD not in second.ok("%agent switch main"), "the card is open already"
     assert "I wrote" in second.ok("%agent approve")
-
-
-def test_what_another_users_kernel_asked_is_asked_anew(home: Path):
-    first = loaded(MOUNT, "%agent persist s.db", ASK)
-    (home / ".deepnb" / "key").unlink()
-    second, shown = restarted(first)
-    line = "a call waits that this user's kernels did not ask about: %agent resume asks about it"
-    assert line in shown and CARD not in shown
-    second.ok("%agent new side")
-    second.ok("%agent hello")
-    (home / ".deepnb" / "key").unlink()
-    _, shown = restarted(second)
-    assert "thread main: a call waits" in shown and "%agent switch main, then %agent resume" in " ".join(shown.split())
 
 
 def test_a_call_whose_tool_the_kernel_has_not_got_yet_waits_for_it():

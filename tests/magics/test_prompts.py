@@ -1,7 +1,5 @@
 """Prompts in a real shell: what reaches the agent, with which options, and what comes back."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -124,14 +122,6 @@ def test_text_is_shown_above_the_footer(shell: Shell) -> None:
     shell.ip.user_ns["m"] = Scripted(answers=["**5**"])
     lines = shell.run("%agent --model m --format text how many?").lines
     assert lines[0] == "**5**" and lines[1].startswith("turn 1")
-
-
-def test_a_thread_for_one_turn(shell: Shell) -> None:
-    shell.ok("%agent new side")
-    shell.ok("%agent switch main")
-    shell.ok("%agent --thread side what can you do?")
-    assert shell.session.thread == "main" and shell.session.turns == ()
-    assert shell.session.last.thread == "side"
 
 
 def test_rerunning_a_cell_continues_or_replaces(shell: Shell) -> None:

@@ -1,7 +1,5 @@
 """Code of the agent in a shell and in a real kernel: what it shows, what it can't change from inside, how it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any
@@ -29,7 +27,6 @@ def using(shell: Any, *codes: str) -> None:
 
 
 def result_of(shell: Shell) -> str:
-    """What the model was given for its last call of a tool."""
     return str(next(m.text for m in reversed(shell.session.snapshot.messages) if m.role == "tool"))
 
 
@@ -58,16 +55,6 @@ def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
     using(shell, "key = 'ghp_" + "a1B2" * 9 + "'")
     assert "needs your approval" not in shell.ok("%agent go")
     assert "holds a credential" in result_of(shell) and "key" not in shell.ip.user_ns
-
-
-def test_a_proposed_cell_stands_below_and_is_not_run(shell: Shell) -> None:
-    shell.ok(USE)
-    shell.ok(
-        "m = ScriptedModel(answers=[call('propose_cell', code='z = 1'), call('propose_cell', code='z + 1'), 'done'])\n%agent use m"
-    )
-    shell.ok("%agent go")
-    assert shell.ip.rl_next_input == "z = 1\n\nz + 1" and "z" not in shell.ip.user_ns
-    shell.ip.rl_next_input = None
 
 
 INSIDE = (
@@ -117,9 +104,6 @@ def test_nor_from_inside_a_tool_of_the_user(shell: Shell, code: str) -> None:
     assert shell.session.options == before and "a turn is running" in result_of(shell)
 
 
-# -- without a shell
-
-
 def plain(*codes: str) -> Session:
     return Session(
         model=ScriptedModel(answers=[call("run_python", code=code) for code in codes] + ["done"]), namespace={}
@@ -145,9 +129,6 @@ def test_read_in_another_thread_it_does_not_run() -> None:
     reader.join(30)
     assert "main thread alone" in next(m.text for m in s.snapshot.messages if m.role == "tool")
     assert "x" not in s.options.namespace
-
-
-# -- in a real kernel
 
 
 def asked(kernel: Kernel, *codes: str) -> None:

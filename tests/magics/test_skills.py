@@ -1,7 +1,5 @@
 """%skills as it is typed: each subcommand, its picture, and the panel whose buttons do the same."""
 
-from __future__ import annotations
-
 from deepnb.magics.skills_commands import skills_rows
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.views.skills import GRANTS, findings_view, skills_view

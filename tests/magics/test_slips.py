@@ -4,8 +4,6 @@ The lines were written by hand by somebody who did not know the rule: `practice`
 160, 6 went wrong), `judge` after that (of 160, none).
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -62,25 +60,6 @@ def test_a_path_with_blanks_is_no_prompt(line, typed):
     with pytest.raises(DeepnbError) as error:
         parse_agent(line)
     assert typed in error.value.typed and error.value.typed.endswith(f"%agent -- {line} to send it as a prompt")
-
-
-@every_row(
-    "prompt",
-    [
-        "record the meeting notes please",
-        "export the chart to chart.html",
-        "open the file data.json and tell me what is in it",
-        "persist in asking me for the name of the.db",
-        "replay what we did in talk.jsonl",
-        "package holidays are cheaper, aren't they",
-        "open source vs. closed source",
-        "open data.csv and plot it",
-        "mount /data on the server",
-        "record profits of 3.5",
-    ],
-)
-def test_talk_of_files_is_a_prompt(prompt):
-    assert parse_agent(prompt) == AgentRun(prompt)
 
 
 @every_row(

@@ -1,7 +1,5 @@
 """The magics in a real terminal: `ipython` on a pseudo-terminal, typed at as one types."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -21,8 +19,6 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
 
 class Terminal:
-    """`ipython`, with plain prompts."""
-
     def __init__(self, home: Path) -> None:
         env = {**os.environ, "IPYTHONDIR": str(home), "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
         command = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor", "--no-confirm-exit"]
@@ -32,13 +28,11 @@ class Terminal:
         self.child.expect(PROMPT)
 
     def type(self, *lines: str) -> str:
-        """What is printed between the lines typed and the next prompt."""
         for line in lines:
             self.child.sendline(line)
         return self.shown()
 
     def shown(self) -> str:
-        """What is printed until the next prompt."""
         self.child.expect(PROMPT)
         text = ANSI.sub("", self.child.before)
         return re.sub(r"^(\s*\.\.\.: )+", "", text)
@@ -49,22 +43,6 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     terminal = Terminal(tmp_path_factory.mktemp("ipython"))
     yield terminal
     terminal.child.close(force=True)
-
-
-@pytest.mark.slow
-def test_a_first_session_and_a_mistake_which_is_one_line(terminal: Terminal) -> None:
-    assert terminal.type("%load_ext deepnb").strip() == ""
-    out = terminal.type("%%agent", "Remember that I prefer tabs over spaces", "", "")
-    assert "tabs over spaces" in out and "turn 1 · main" in out
-    assert "tabs over spaces" in terminal.type('import deepnb; print(deepnb.current().files["/AGENTS.md"])')
-    value = terminal.type("deepnb.current().turns[0]")
-    assert "  │ Remember that I prefer tabs over spaces" in value and len(value) < 1_000 and "html" not in value
-    assert "new thread thread-2" in terminal.type("%agent new")
-    assert "tabs over spaces" in terminal.type("%agent What do you know about my preferences?")
-    assert "agent runs prompts with the agent" in terminal.type("%agent?")
-
-    out = terminal.type("%agent rewnd").strip()
-    assert out == "UsageError: no subcommand 'rewnd': type %agent rewind, or %agent -- rewnd to send it as a prompt"
 
 
 def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(terminal: Terminal) -> None:

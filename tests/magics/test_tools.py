@@ -1,7 +1,5 @@
 """%agent tools add and remove as they are typed: functions, MCP servers, what Tab offers, and the end of a kernel."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Values show themselves: the same pictures as the magics show, in a notebook, a terminal and a plain Python."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle
@@ -102,16 +100,11 @@ CELLS = {
 }
 
 
-def namespace() -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    exec(MADE, made)
-    return made
-
-
 @pytest.fixture(scope="module")
 def values() -> dict[str, Any]:
     """The expression of each cell -> its value."""
-    made = namespace()
+    made: dict[str, Any] = {}
+    exec(MADE, made)
     return {cell: eval(cell, made) for cell in CELLS.values()}
 
 
@@ -148,9 +141,6 @@ def test_a_listing_is_a_tuple_in_all_else(kind: Any) -> None:
     assert made == items and hash(made) == hash(items) and made[::-1] == items[::-1] and [*made] == [*items]
     assert isinstance(made, tuple) and made[0] is items[0] and len(made) == 2 and items[1] in made
     assert copy.deepcopy(made) == items and type(pickle.loads(pickle.dumps(made))) is kind
-
-
-# -- as long as may be
 
 
 def _turn(prompt: str, text: str, calls: int = 0) -> Turn:
@@ -212,16 +202,9 @@ def test_what_is_left_out_is_said_with_where_it_is() -> None:
     assert text.startswith("  │ go\n\nword word") and text.endswith("…\n" + text.rpartition("\n")[2])
     assert text.endswith("all that happened: %agent transcript")
     assert "%agent transcript" not in picture(_turn("go", "word")).text()
-    assert picture(_xray()).text().endswith("to read what was sent: %agent xray 1.1")
-
-
-def _xray() -> Any:
     session = Session(model="offline")
     session.run("thanks")
-    return session.xray()
-
-
-# -- in a shell
+    assert picture(session.xray()).text().endswith("to read what was sent: %agent xray 1.1")
 
 
 def test_a_session_that_cannot_be_shown_says_why_in_one_line(shell: Shell) -> None:
@@ -235,28 +218,6 @@ def test_inside_a_list_a_value_is_one_line(shell: Shell) -> None:
     assert shell.ok("[turn, turn]").count("\n") <= 3
     assert shell.ok("{'a': session.threads, 'b': session.memory}").count("\n") <= 3
     assert "<Turn 3 of main: 'thanks'" in shell.ok("[turn]")
-
-
-def test_unloading_leaves_nothing_of_it_behind(bare_shell: Shell) -> None:
-    bare_shell.ok("from deepnb import Session; session = Session(); _ = session.run('thanks')")
-    formatters = bare_shell.ip.display_formatter.formatters
-
-    def known() -> list[str]:
-        kinds = [formatters[kind] for kind in ("text/html", "text/plain")]
-        names = [f"{c.__module__}.{c.__name__}" for kind in kinds for c in kind.type_printers]
-        return [n for n in [*names, *(".".join(k) for kind in kinds for k in kind.deferred_printers)] if "deepnb" in n]
-
-    bare_shell.ok("%load_ext deepnb")
-    assert sorted(known()) == sorted(NAMES * 2)
-    assert "tokens left until the trigger" in bare_shell.ok("session")
-    bare_shell.ok("%load_ext deepnb")
-    assert sorted(known()) == sorted(NAMES * 2)
-    bare_shell.ok("%unload_ext deepnb")
-    assert known() == []
-    assert "<Session offline, thread main>" in bare_shell.ok("session")
-
-
-# -- in a kernel
 
 
 def _data(kernel: Kernel, cell: str) -> dict[str, str]:

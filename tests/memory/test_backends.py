@@ -1,7 +1,5 @@
 """One contract of memory, over each place it can be in; `KINDS` holds a name for each."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from itertools import pairwise
@@ -47,7 +45,6 @@ class Place:
         self.s.workspace.home.storage.mount("/memory", spec, base=self.tmp, store=self.store, assistant_id=None)
 
     def outside(self, data: bytes | None) -> None:
-        """Write or remove the file as another program would."""
         if self.kind in ("state", "store"):
             raw: Any = self.s.backend.inner
             path = self.path
@@ -63,7 +60,6 @@ class Place:
         return self.s.backend.download_files([self.path])[0].content
 
     def run(self, *answers: Any) -> list[str]:
-        """Run a turn with these answers; gives what the tools said."""
         requests = self.s.options.model.requests
         self.s.options.model.answers[:] = [*["-"] * len(requests), *answers, "done"]
         count = len([m for m in self.s.snapshot.messages if m.role == "tool"])
@@ -77,7 +73,6 @@ class Place:
         return call("edit_file", file_path=self.path, old_string=old, new_string=new)
 
     def request(self) -> str:
-        """What the model was last sent, less calls and their results."""
         sent = self.s.options.model.requests[-1]
         return "\n".join(message_text(m) for m in sent if m.type != "tool" and not getattr(m, "tool_calls", None))
 
@@ -255,9 +250,6 @@ def test_a_file_removed_in_the_middle_of_a_turn(place: Place):
     assert len(said) == 1 and "\n" not in said[0]
     place.law()
     assert place.s.run("go on").text
-
-
-# -- directories, two sessions, threads
 
 
 def test_a_directory_that_went_missing_is_made_again(tmp_path: Path):

@@ -1,7 +1,5 @@
 """Memory taken from the user's disk and put there: through the guard, never silently over another text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

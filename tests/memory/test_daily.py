@@ -1,7 +1,5 @@
 """Daily notes: by the user, by the agent's tool, by the flush; only ever added to, promoted when confirmed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -117,20 +115,11 @@ def test_a_nested_agent_has_no_tools_for_memory():
     assert "not a valid tool" in s.options.model.requests[2][-1].text
 
 
-def test_without_memory_there_is_no_tool():
-    on, off = session(), session(enable_memory=False)
-    names = {"note", "memory_search", "memory_get"}
-    assert names <= {n for n, _ in on.workspace.built.tools} and not names & {n for n, _ in off.workspace.built.tools}
-
-
 def test_the_tools_are_cheap():
     on, off = session(), session(enable_memory=False)
     on.run("a")
     off.run("a")
     assert on.budget().parts["tools"] - off.budget().parts["tools"] < 450
-
-
-# -- the flush by hand
 
 
 def test_a_flush_by_hand_notes_and_compacts_nothing():
@@ -229,9 +218,6 @@ def test_nothing_is_promoted_where_others_read_along():
     s.new("open", shared=True)
     with pytest.raises(DeepnbError, match="not available in a shared thread"):
         s.memory.promote()
-
-
-# -- pure
 
 
 def test_an_addition():

@@ -1,15 +1,9 @@
 """Forgetting: the words are in no later request, but for what was said in the conversation itself."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from deepnb.engine.request import message_text
-from tests.support.scripted import Scripted
+from tests.support.scripted import session
 from tests.support.tables import every_row
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def last_request(s: Session) -> str:

@@ -1,7 +1,5 @@
 """Layers: which files are injected in which thread on which day, how they share the budget, and the words around them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -29,7 +27,6 @@ def system(request: list[BaseMessage]) -> str:
 
 
 def shown(request: list[BaseMessage]) -> list[str]:
-    """Paths of the files in the memory block, in order."""
     block = system(request).split("<agent_memory>")[1].split("</agent_memory>")[0]
     return [line for line in block.split("\n") if line.startswith("/") and line.endswith(".md")]
 
@@ -148,19 +145,6 @@ def test_where_a_line_comes_from_is_told_to_no_model():
     assert len(told) == 1 and "<!--" not in str(three), "a comment alone is nothing to tell"
 
 
-def test_long_term_memory_is_for_main_threads():
-    s = session()
-    s.memory.add("the merger is in May", "/MEMORY.md")
-    s.run("a")
-    s.new("open", shared=True)
-    s.run("b")
-    s.switch("main")
-    s.run("c")
-    assert ["merger" in str(r) for r in s.options.model.requests] == [True, False, True]
-
-
-# -- the budget
-
 LONG = {"/AGENTS.md": "agents", "/SOUL.md": "soul", "/USER.md": "user", "/MEMORY.md": "long"}
 LONG |= {"/memory/2026-03-02.md": "today"}
 
@@ -265,6 +249,5 @@ def test_the_words_are_our_own():
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    """Every run of so many words."""
     words = re.findall(r"[a-z']+", text.lower())
     return {tuple(words[i : i + length]) for i in range(len(words) - length + 1)}

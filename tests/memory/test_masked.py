@@ -1,7 +1,5 @@
 """A credential that another program put into a memory file on disk: masked in what the model sees, left in the file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb import Session
@@ -24,7 +22,6 @@ def session(tmp_path: Path, *answers, **options) -> Session:
 
 
 def foreign(tmp_path: Path, text: str) -> Path:
-    """What the other program writes."""
     path = next(tmp_path.rglob("AGENTS.md"))
     path.write_text(text, encoding="utf-8")
     return path

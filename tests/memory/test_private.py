@@ -1,7 +1,5 @@
 """Long-term memory is for main threads alone: no copy of it lies where a subagent or a shared thread can read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from deepnb.memory.layers import Scope
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Compacted, ToolEnded
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, session, unasked
 from tests.support.tables import every_row
 
 SECRET = "the merger is in May"
@@ -26,12 +24,7 @@ LOOK = call("grep", id="n1", pattern="merger", path="/", output_mode="content")
 COMPACTS: dict[str, Any] = {"trigger": ("messages", 6), "keep": ("messages", 1)}
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
 def sent(s: Session, call: int = -1) -> str:
-    """All of one request: system prompt, messages."""
     return "\n".join(str(m.content) for m in s.options.model.requests[call])
 
 
@@ -44,7 +37,6 @@ def compactions(s: Session) -> list[Compacted]:
 
 
 def told(s: Session) -> Session:
-    """A thread in which a change of MEMORY.md was told, and then compacted away."""
     s.run(f"one {AT_LENGTH}")
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("two")
@@ -52,9 +44,6 @@ def told(s: Session) -> Session:
     s.run("three")
     s.compact()
     return s
-
-
-# -- what a change of memory tells
 
 
 @every_row("by", ["trigger", "hand"])
@@ -220,9 +209,6 @@ def test_what_it_left_as_it_was_does_not_undo_what_is_written_beside_it():
     s.files["/a.csv"] = "a\n"
     s.run("delegate")
     assert dict(s.files) == {"/MEMORY.md": f"- {SECRET}\n", "/a.csv": "b\n"}
-
-
-# -- what a shared thread can read
 
 
 def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Path):

@@ -1,7 +1,5 @@
 """Searching memory: what is looked through, who may find what, and where the index is."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -98,7 +96,6 @@ def test_a_mistyped_option_names_the_nearest():
 
 
 def many(s: Session) -> None:
-    """Notes that a budget has no room for."""
     for day in range(1, 29):
         lines = "".join(f"- the gateway of rack {day}-{n} was looked at and is well\n" for n in range(20))
         s.memory.write(f"/memory/2026-01-{day:02}.md", f"# Day\n\n{lines}")
@@ -116,15 +113,6 @@ def test_everyone_who_searches_gets_the_same_and_a_full_budget():
     assert all(hit.end == 22 for hit in s.memory.search_hits("gateway", 4)), "whole notes, where few are asked for"
 
 
-def test_a_day_in_the_question_is_relative_to_the_clock_of_the_session():
-    s = session()
-    for day, host in ((1, "box-1"), (2, "box-2"), (3, "box-3")):
-        s.memory.write(f"/memory/2026-03-0{day}.md", f"- the gateway was moved to {host}\n")
-    today = int(s.memory.today[-5:-3])
-    for question, day in (("yesterday", today - 1), ("昨天", today - 1), ("on 1 March", 1), ("三月三日", 3)):
-        assert s.memory.search(f"where was the gateway moved {question}?").path[0] == f"/memory/2026-03-0{day}.md"
-
-
 def test_a_question_that_is_only_a_day_gives_its_note_to_the_agent_and_the_user_alike():
     s = session(call("memory_search", query="What did I do yesterday?"), "done")
     s.memory.write("/memory/2026-03-01.md", "- Lunch with Aino\n- Paid the rent\n")
@@ -133,18 +121,6 @@ def test_a_question_that_is_only_a_day_gives_its_note_to_the_agent_and_the_user_
     (said,) = results(s)
     assert said == "/memory/2026-03-01.md:1-2 (day, 1.00)\n- Lunch with Aino\n- Paid the rent"
     assert found(s, "昨天做了什么？") == found(s, "Was war gestern?") == ["/memory/2026-03-01.md:1"]
-
-
-def test_the_tools_work_in_an_awaited_graph():
-    import asyncio
-
-    s = session(call("memory_search", query="gateway"), "done")
-    s.memory.write(OLD, "- the gateway host is box-17\n")
-    s.run("warm up")
-    asked = {"messages": [("user", "go")]}
-    s.options.model.requests.clear()
-    out = asyncio.run(s.graph.ainvoke(asked, {"configurable": {"thread_id": s.thread}}))
-    assert any("box-17" in str(m.content) for m in out["messages"] if m.type == "tool")
 
 
 # -- the user
@@ -168,40 +144,6 @@ def test_a_search_is_a_table_of_passages():
 def test_a_mistake_is_one_line(query: str, k: int):
     with pytest.raises(DeepnbError):
         session().memory.search(query, k)
-
-
-def test_what_changed_and_what_is_gone_is_known_at_once():
-    s = session()
-    s.memory.write(OLD, "- the gateway host is box-17\n")
-    assert found(s, "box-17")
-    s.memory.write(OLD, "- the gateway host is box-18\n")
-    assert found(s, "box-18") and "box-17" not in s.memory.search("gateway").text[0]
-    s.memory.remove(OLD)
-    assert found(s, "gateway") == []
-
-
-def test_only_what_changed_is_indexed_again(monkeypatch: pytest.MonkeyPatch):
-    from deepnb.search import Index
-
-    done: list[tuple[int, int]] = []
-    real = Index.update
-
-    def update(self, files):
-        got = real(self, files)
-        done.append((len(files), got.changed))
-        return got
-
-    monkeypatch.setattr(Index, "update", update)
-    s = session()
-    for day in range(1, 6):
-        s.memory.write(f"/memory/2026-01-0{day}.md", f"- the gateway of day {day}\n")
-    s.memory.search("gateway")
-    s.memory.search("gateway")
-    s.memory.add("one more", "/memory/2026-01-03.md")
-    s.memory.search("gateway")
-    s.memory.remove("/memory/2026-01-04.md")
-    assert f"{found(s, 'gateway')}".count("2026-01-0") == 4
-    assert done == [(5, 5), (1, 1), (1, 0)], "what has not changed is not even given to the index"
 
 
 def test_what_another_process_wrote_to_the_index_is_seen(tmp_path: Path):
@@ -249,24 +191,6 @@ def test_a_passage_of_a_transcript_is_what_was_said():
     (hit,) = s.memory.search_hits("zebra sleeps", 1, transcripts=True)
     assert hit.text.split("\n") == ["what does it do?", "the zebra sleeps", "and now?", "the zebra sleeps"]
     assert (hit.start, hit.end) == (3, s.workspace.transcripts["main"].read()[0][-1].n - 1)
-
-
-def test_embeddings_find_what_no_word_tells():
-    class Meaning:
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [self.embed_query(text) for text in texts]
-
-        def embed_query(self, text: str) -> list[float]:
-            return [1.0, 0.0] if "gateway" in text or "portal" in text else [0.0, 1.0]
-
-    s = session(embeddings=Meaning())
-    s.memory.write(OLD, "- the gateway stands\n")
-    s.memory.write("/memory/2025-12-25.md", "- quiet\n")
-    table = s.memory.search("portal", 1)
-    assert list(table.path) == [OLD] and "vector" in table.leg[0]
-
-
-# -- where the index is
 
 
 def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):

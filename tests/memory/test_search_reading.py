@@ -1,7 +1,5 @@
 """What search reads of the notes: what a listing shows, and of that only what has changed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -39,7 +37,6 @@ def in_a_database(folder: Path) -> Session:
 
 
 def with_mounts(folder: Path) -> Session:
-    """A disk and a store below /memory, and one directory that no note is in."""
     s = session("ok", store=InMemoryStore())
     (folder / "work").mkdir()
     s.mount("/memory/work", f"disk:{folder / 'work'}")
@@ -57,7 +54,6 @@ HOMES = [in_memory, on_a_disk, in_a_database, with_mounts, with_a_stored_folder]
 
 
 def listed(backend: ScopedBackend) -> dict[str, str]:
-    """Path -> text of all that a listing shows, read anew."""
     below = [one["path"] for one in backend.glob("**/*.md", NOTES).matches or () if not one.get("is_dir")]
     found = {one.path: one.content for one in backend.download_files([LONG_TERM, *below])}
     return {path: content.decode() for path, content in found.items() if content is not None and b"\xff" not in content}
@@ -87,7 +83,6 @@ def test_texts_are_those_that_a_listing_shows_whoever_asks(
 
 
 def reads(monkeypatch: pytest.MonkeyPatch, s: Session) -> list[str]:
-    """The paths that are read of the session's files from now on."""
     out: list[str] = []
     guard = s.workspace.home.storage.guard
     before = guard.download_files

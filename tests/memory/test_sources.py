@@ -1,7 +1,5 @@
 """Memory files joined in from the disk: one mount for each real directory, and nothing else of it touched."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -15,12 +13,11 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.wrapper import ChosenFiles
 from deepnb.running.sources import Places, SourceMount, source, with_source, without_source
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, session
 
 
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project to work in, and a home of its own beside it."""
     project, home = tmp_path / "project", tmp_path / "home"
     (project / ".git").mkdir(parents=True)
     home.mkdir()
@@ -35,10 +32,6 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
 def system(s: Session) -> str:
     return str(s.options.model.requests[-1][0].content)
 
@@ -47,12 +40,7 @@ def sent(s: Session) -> str:
     return "\n".join(str(m.content) for m in s.options.model.requests[-1])
 
 
-def results(s: Session) -> list[str]:
-    return [m.text for m in s.snapshot.messages if m.role == "tool"]
-
-
 def on_disk(place: Path) -> dict[str, str]:
-    """The files below a directory, but for what deepnb notes of them."""
     files = (p for p in place.rglob("*") if p.is_file() and ".deepnb" not in p.parts)
     return {str(p.relative_to(place)): p.read_text() for p in files}
 
@@ -272,9 +260,6 @@ def test_a_thread_with_a_memory_of_its_own_has_sources_of_its_own(work: Path):
     assert "- of two" in system(s) and "- of x/two" not in system(s)
 
 
-# -- nothing else of the directory
-
-
 def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
     put(work / "AGENTS.md", "- of the project\n")
     put(work / ".deepagents/AGENTS.md", "- of deepagents\n")
@@ -296,7 +281,9 @@ def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
     before = on_disk(work)
     s.run("go")
     assert on_disk(work) == before
-    wrote, edited, read, deleted, all_deleted, listed, found, globbed = results(s)
+    wrote, edited, read, deleted, all_deleted, listed, found, globbed = (
+        m.text for m in s.snapshot.messages if m.role == "tool"
+    )
     for refused in (wrote, edited, deleted, all_deleted):
         assert "only .deepagents/AGENTS.md, AGENTS.md can be changed here" in refused, refused
     assert "not found" in read and "No matches" in found
@@ -352,8 +339,6 @@ def test_chosen_files_answer_as_a_directory_that_holds_nothing_else(there, chose
             assert some.read(f"/{name}").file_data == only.read(f"/{name}").file_data
             assert some.download_files([f"/{name}"])[0].content == only.download_files([f"/{name}"])[0].content
 
-
-# -- as a value
 
 NAMED = ["user", "project", "AGENTS.md", ".deepagents/AGENTS.md", "two/a.md", "two/b.md", "x/two/a.md"]
 PLACES = st.sampled_from(NAMED)

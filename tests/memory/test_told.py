@@ -1,7 +1,5 @@
 """What a model is told of memory, block and updates together, is what the files say, whatever went before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,7 +81,6 @@ def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: li
 
 
 def compacted(flush: Any, **options: Any) -> tuple[Session, Phased]:
-    """A session that has compacted in its last turn, and its model."""
     model = Phased(flush=flush)
     s = session(model, trigger=("messages", 8), keep=("messages", 2), **options)
     s.memory.add("tea")

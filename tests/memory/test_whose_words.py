@@ -1,7 +1,5 @@
 """What came from elsewhere never becomes the user's without a question; what the user says goes straight in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -76,7 +74,6 @@ class Desk:
         return "\n".join(self.s.files[path] for path in self.s.files if note_day(path) and path not in self.files)
 
     def clean(self) -> None:
-        """No note, and nothing that waits."""
         for path in [path for path in self.s.files if path.startswith("/memory/")]:
             del self.s.files[path]
         for held in self.s.memory.pending():

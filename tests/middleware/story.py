@@ -1,41 +1,36 @@
-"""One story told to two agents that have the parts: by `python story.py KIND FOLDER`, or by a LangGraph server.
+"""One story told to two agents that have the parts, by `python story.py KIND FOLDER`.
 
 There, nothing of the tests is imported, and what the middleware does not need can't be.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
-import os
 import sys
 import time
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
-SERVED = "STORY" in os.environ
-if SERVED or __name__ == "__main__":
+if __name__ == "__main__":
     for name in ("IPython", "ipywidgets", "pandas", "jsonschema", "nbformat", "markdown_it", "nh3"):
         sys.modules[name] = None  # type: ignore[assignment]  # importing it raises
 
-from deepagents import create_deep_agent  # noqa: E402
-from deepagents.backends import FilesystemBackend, StateBackend  # noqa: E402
-from deepagents.middleware.filesystem import FilesystemMiddleware  # noqa: E402
-from langchain.agents import create_agent  # noqa: E402
-from langchain.agents.middleware import AgentMiddleware  # noqa: E402
-from langchain_core.messages import BaseMessage  # noqa: E402
-from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
-from langgraph.types import Command  # noqa: E402
+from deepagents import create_deep_agent
+from deepagents.backends import FilesystemBackend, StateBackend
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from langchain.agents import create_agent
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
-from deepnb.middleware import (  # noqa: E402
+from deepnb.middleware import (
     ApprovalMiddleware,
     CompactionMiddleware,
     GuardMiddleware,
     MemoryMiddleware,
     SkillsMiddleware,
 )
-from deepnb.testing import ScriptedModel, call  # noqa: E402
+from deepnb.testing import ScriptedModel, call
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"
@@ -57,8 +52,6 @@ def pay(amount: int) -> str:
 
 
 class Written(ScriptedModel):
-    """Writes each request to a file, a line each."""
-
     file: str
 
     def _next(self, messages: list[BaseMessage]) -> Any:
@@ -108,7 +101,6 @@ def agent(kind: str, folder: Path, checkpointer: Any = None) -> Any:
 
 
 def first(kind: str) -> dict[str, Any]:
-    """What the first turn is given; the thread's files come with it."""
     files = {"/skills/greeting/SKILL.md": {"content": SKILL, "encoding": "utf-8"}}
     return {"messages": [("user", PROMPTS[0])], **({"files": files} if kind == "deep" else {})}
 
@@ -122,7 +114,6 @@ async def _stream(graph: Any, given: Any, config: Any) -> Any:
 
 
 def play(kind: str, how: str, folder: Path) -> dict[str, Any]:
-    """The whole story; what was sent, asked, said and kept."""
     folder.mkdir(parents=True)
     graph, config = agent(kind, folder, InMemorySaver()), {"configurable": {"thread_id": f"t-{how}"}}
 
@@ -139,8 +130,6 @@ def play(kind: str, how: str, folder: Path) -> dict[str, Any]:
 
 
 def told(kind: str, folder: Path, thread: str, values: Any, asked: list[Any]) -> dict[str, Any]:
-    """What the story came to: what was sent, asked and kept."""
-
     def text(path: str) -> str:
         return str(values["files"][path]["content"]) if kind == "deep" else (folder / f"files{path}").read_text()
 
@@ -153,18 +142,6 @@ def told(kind: str, folder: Path, thread: str, values: Any, asked: list[Any]) ->
     }
 
 
-class Blocks(AgentMiddleware):
-    """What no server lets pass that watches for blocking calls."""
-
-    async def abefore_model(self, state: Any, runtime: Any) -> None:
-        """Hold up the event loop."""
-        time.sleep(0.001)
-
-
 if __name__ == "__main__":
     _, KIND, FOLDER = sys.argv
     print(json.dumps({how: play(KIND, how, Path(FOLDER) / how) for how in ("invoke", "ainvoke", "astream")}))
-elif SERVED:  # as a LangGraph server imports it
-    deep = agent("deep", Path(os.environ["STORY"]) / "deep")
-    plain = agent("plain", Path(os.environ["STORY"]) / "plain")
-    blocks = create_agent(ScriptedModel(answers=["not reached"]), middleware=[Blocks()])

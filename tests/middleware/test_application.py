@@ -1,7 +1,5 @@
 """`application`: memory in the store, seeded once; approvals; what nested agents see; its own options."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from pathlib import Path
@@ -42,7 +40,6 @@ def results(state: Any) -> list[str]:
 
 
 def run_of(store: Any, assistant: str = "a", user: str | None = None) -> Any:
-    """A run as the server makes it known."""
     known = SimpleNamespace(identity=user) if user else None
     return SimpleNamespace(store=store, server_info=SimpleNamespace(assistant_id=assistant, user=known))
 
@@ -129,9 +126,6 @@ def test_notes_are_added_searched_and_guarded(place: Path, awaits: bool) -> None
     assert {"/AGENTS.md", "/MEMORY.md"} < {*files_in(store)}
 
 
-# -- nested agents
-
-
 def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> None:
     def pay(amount: int) -> str:
         """Pay an amount."""
@@ -144,9 +138,6 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
     assert waiting.value["name"] == "pay"
     assert "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
     assert results(say(made, APPROVE)) == ["paid"]
-
-
-# -- options
 
 
 @every_row(

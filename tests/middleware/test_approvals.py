@@ -1,7 +1,5 @@
 """ApprovalMiddleware alone: what asks, and which answers it takes."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """CompactionMiddleware alone: what its trigger counts, what is kept, and what it does when a part fails."""
 
-from __future__ import annotations
-
 import logging
 from datetime import date
 from typing import Any
@@ -41,7 +39,6 @@ def talk(graph: Any, *prompts: str, **given: Any) -> Any:
 
 
 def deep(model: Any, *tools: Any, at: int = 3, by: Any = None, **options: Any) -> Any:
-    """A deep agent that compacts from its third message on, and then keeps one."""
     compaction = CompactionMiddleware(by or model, trigger=("messages", at), keep=("messages", 1), **options)
     return create_deep_agent(model, tools, middleware=[compaction], checkpointer=InMemorySaver())
 
@@ -121,8 +118,6 @@ def test_a_flush_adds_to_the_daily_note_what_it_may_and_without_it_the_model_is_
 
 
 class Full(StateBackend):
-    """Holds no history."""
-
     def write(self, file_path: str, content: str) -> WriteResult:
         return WriteResult(error="the disk is full")
 

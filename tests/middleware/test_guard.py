@@ -1,7 +1,5 @@
 """GuardMiddleware alone: what it refuses in memory, notes and skills, and what it leaves as it is."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

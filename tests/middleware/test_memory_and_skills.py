@@ -1,7 +1,5 @@
 """MemoryMiddleware and SkillsMiddleware alone: what is injected, when it is read again, what stays private."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import date, timedelta
 from pathlib import Path
@@ -105,8 +103,6 @@ def test_the_skills_that_a_caller_pins_are_put_into_the_thread() -> None:
 
 
 class OnlyAsync(BackendProtocol):
-    """A backend that has nothing but coroutines, as one over a network may be."""
-
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 

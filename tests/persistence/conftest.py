@@ -1,13 +1,19 @@
 """Places to keep sessions in: a file, and a database of one server for the whole run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deepnb import Session
 from tests.support import postgres
+from tests.support.scripted import Scripted
+
+
+def session(where: str | Path, *answers: Any, **options: Any) -> Session:
+    """A session that is kept there, with a model that gives these answers."""
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 @pytest.fixture(scope="session")

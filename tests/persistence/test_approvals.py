@@ -1,7 +1,5 @@
 """Calls that wait for approval in a place that outlives the kernel, and who may decide what."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,6 @@ def session(where: str, *answers: Any, **options: Any) -> Session:
 
 
 def another_user(home: Path) -> None:
-    """The key is another from now on."""
     (home / ".deepnb" / "key").unlink()
 
 

@@ -1,26 +1,18 @@
 """Two kernels in one place: one thread is one kernel's while a turn plays in it; memory is everybody's."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
 from deepnb.backends.journal import replay
-from tests.support.scripted import Scripted, call, unasked
-
-
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+from tests.persistence.conftest import session
+from tests.support.scripted import call, unasked
 
 
 class Slow:
-    """A tool that is under way until it is let go."""
-
     def __init__(self) -> None:
         self.begun, self.go = threading.Event(), threading.Event()
 

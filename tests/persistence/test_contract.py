@@ -1,7 +1,5 @@
 """What a session that is kept gives back, on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +9,11 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
 from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
+from tests.persistence.conftest import session
 from tests.support.scripted import Scripted, call
 
 
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
-
-
 def facts(turn: Turn) -> dict[str, Any]:
-    """What views show of a turn."""
     names = ("number", "thread", "prompt", "text", "events", "usage", "budget", "model", "seconds", "started", "cell")
     out = {name: getattr(turn, name) for name in (*names, "interrupted", "error", "asked")}
     for name in ("before", "after"):
@@ -100,22 +94,6 @@ def test_undo_brings_turns_back_for_good(where):
     with session(where) as second:
         assert [t.prompt for t in second.turns] == ["one", "two"]
         assert [t.name for t in second.threads] == ["main"]
-
-
-def test_a_turn_can_be_gone_back_to_and_forked_from(where):
-    with session(where) as first:
-        first.files["/a.txt"] = "first"
-        first.run("one")
-        first.files["/a.txt"] = "second"
-        first.run("two")
-    with session(where) as second:
-        assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
-        second.fork("other", at=1)
-        assert second.files["/a.txt"] == "first"
-        assert [t.prompt for t in second.turns] == ["one"]
-    with session(where) as third:
-        assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
-        assert len(third.workspace.threads["main"].turns) == 2
 
 
 def test_pins_policy_and_brought_back_messages_are_there(where):
@@ -217,7 +195,6 @@ def test_a_session_that_is_kept_from_an_empty_thread_on_keeps_both_memories(wher
 
 
 def log(s: Session, thread: str) -> list[Any]:
-    """The journal of a thread's memory."""
     s.switch(thread)
     return list(s.memory.log_entries())
 

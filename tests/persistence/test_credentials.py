@@ -1,7 +1,5 @@
 """No credential is in the database: planted where users and programs put them, and searched for as bytes."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from typing import Any

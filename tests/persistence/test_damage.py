@@ -1,22 +1,16 @@
 """Damage and other formats inside a database: refused in one line, and left as they were."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
+from tests.persistence.conftest import session
 from tests.support import databases
 from tests.support.databases import execute
 from tests.support.scripted import Scripted, call
-
-
-def session(where: str, *answers: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where)
 
 
 def contents(where: str) -> dict[str, bytes]:
@@ -26,7 +20,6 @@ def contents(where: str) -> dict[str, bytes]:
 
 
 def begun(where: str) -> None:
-    """A session with two turns and some memory."""
     with session(where, call("write_file", file_path="/a.txt", content="A"), "written", "two") as s:
         s.memory.add("likes tea")
         s.run("one")

@@ -1,21 +1,16 @@
 """What is forgotten is in no byte of the place that the session is kept in, but for what the conversation said."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
+from tests.persistence.conftest import session
 from tests.support import databases
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import call, unasked
 
 WORD = "zeppelin"
-
-
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 def held(where: str) -> list[str]:

@@ -1,7 +1,5 @@
 """Background turns in a place that outlives the kernel."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`kill -9` of a kernel whose session is kept, at random points of all that it does."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Threads whose compacted messages and long texts were taken out of their state: nobody sees a difference."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +32,6 @@ class Talker(Scripted):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread of few turns is as one of many."""
     monkeypatch.setattr(checkpoints, "FAR", 10)
     monkeypatch.setattr(state_backend, "LONG", 3_000)
 

@@ -1,7 +1,5 @@
 """A kept SQLite file: alone it is the whole, and what goes wrong with it costs one line, never the thread."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random
@@ -35,7 +33,6 @@ def session(where: Path | str | None, *answers: Any, **options: Any) -> Session:
 
 
 def content(s: Session) -> dict[str, Any]:
-    """What a session holds, by thread."""
     held = {}
     for name in [info.name for info in s.threads]:
         s.switch(name)
@@ -46,7 +43,6 @@ def content(s: Session) -> dict[str, Any]:
 
 
 def bare_copy(file: Path) -> Path:
-    """The file alone, in a directory where nothing lies beside it."""
     folder = file.parent / f"copy{len(list(file.parent.glob('copy*')))}"
     folder.mkdir()
     return Path(shutil.copy(file, folder))
@@ -87,7 +83,6 @@ ACTS: dict[str, Callable[[Session], Any]] = {
 
 
 def held_whole(file: Path, s: Session, folder_moments: int, chance: random.Random) -> None:
-    """After each act the copy of the file alone opens with what the session holds."""
     for _ in range(folder_moments):
         name = chance.choice(tuple(ACTS))
         with suppress(DeepnbError, KeyboardInterrupt):  # nothing to undo, or a call interrupts again
@@ -182,7 +177,6 @@ def test_a_new_file_for_one_that_is_gone_overwrites_none(tmp_path):
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Another program holds the file."""
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

@@ -1,7 +1,5 @@
 """A turn in which the model never answered is taken back whole; one that failed after that stays and can go on."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from deepnb import DeepnbError, Session
 from deepnb.values.turn import ModelStarted
 from deepnb.views.turn import TurnView
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, session
 
 DOWN = RuntimeError("down")
 LONG = [ContextOverflowError("prompt is too long")] * 4
@@ -34,12 +32,7 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any
         yield InMemorySaver() if request.param == "memory" else None
 
 
-def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers)), **options)
-
-
 def sent(s: Session) -> list[str]:
-    """The texts of the last request, less its system prompt."""
     return [m.text for m in s.options.model.requests[-1][1:]]
 
 
@@ -52,7 +45,6 @@ def arun(s: Session, prompt: str, **options: Any) -> None:
 
 
 def in_a_thread(s: Session, prompt: str, **options: Any) -> None:
-    """The stream of the turn, read in another thread."""
     failed: list[Exception] = []
 
     def read() -> None:
@@ -155,9 +147,6 @@ def test_a_thread_that_another_program_began_and_nobody_answered_in() -> None:
     assert sent(s) == ["do it"]
 
 
-# -- what the turn brought with it
-
-
 @pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
 def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None:
     s = session("one", DOWN, DOWN, "two", "three", checkpointer=checkpointer, memory_refresh=refresh)
@@ -183,8 +172,6 @@ def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None
 
 
 class Writing(AgentMiddleware):
-    """Writes a file before the first call of each turn."""
-
     def before_agent(self, state: Any, runtime: Any) -> Any:
         from deepagents.backends.utils import create_file_data
 
@@ -198,9 +185,6 @@ def test_files_that_were_written_are_kept() -> None:
     assert s.files["/log.txt"] == "begun"
     assert list(s.snapshot.messages) == []
     assert s.turns[0].after.files == {"/log.txt": "begun"}
-
-
-# -- after an answer
 
 
 def test_a_turn_that_failed_after_tool_calls_stays_and_says_how_to_go_on(checkpointer: Any) -> None:

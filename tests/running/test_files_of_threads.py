@@ -1,24 +1,15 @@
 """Files that threads have in common, and those of one thread: who removed, who changed, and what a rewind drops."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import call, session
 from tests.support.tables import every_row
 
 REMOVE = call("delete", file_path="/AGENTS.md", id="c2")
 
 
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
-
-
 def results(s: Session) -> list[str]:
     return [m.text for m in s.snapshot.messages if m.role == "tool"]
-
-
-# -- removed here, changed there
 
 
 def test_what_another_thread_changed_is_not_removed_unread():
@@ -66,9 +57,6 @@ def test_a_file_removed_after_memory_was_taken_back_is_there_as_it_was_when_that
     del s.files["/AGENTS.md"]
     s.undo()
     assert s.files["/AGENTS.md"] == "- one\n- two\n"
-
-
-# -- writes that wait, and a rewind
 
 
 @every_row("to", [0, 1, 2])

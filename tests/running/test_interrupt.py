@@ -1,7 +1,5 @@
 """Interrupts: whenever they come, the thread stays readable and can go on, resumed or not."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -41,8 +39,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_hang() -> Iterator[None]:
-    """A test that hangs is ended by an alarm."""
-
     def stop(*_: object) -> None:
         raise TimeoutError("the test hung")
 
@@ -57,7 +53,6 @@ def interrupted(s: Session, prompt: str, *signs: threading.Event, at: Callable[[
     read = threading.Event()
 
     def send() -> None:
-        """What `Interrupt kernel` does."""
         if all(sign.wait(HANG) for sign in (*signs, read)):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -72,7 +67,6 @@ def interrupted(s: Session, prompt: str, *signs: threading.Event, at: Callable[[
 
 
 def runs_end() -> None:
-    """Wait for the runs that were left to end by themselves."""
     for thread in threading.enumerate():
         if thread.name == "deepnb-run":
             thread.join()
@@ -186,7 +180,6 @@ class Tools:
         self.go = threading.Event()
 
     def _begin(self) -> bool:
-        """Whether it is the first call."""
         self.began += 1
         self.begun.set()
         return self.began == 1
@@ -248,7 +241,6 @@ def tool(request: pytest.FixtureRequest) -> str:
 
 @contextlib.contextmanager
 def in_tool(tool: str) -> Iterator[tuple[Session, Tools]]:
-    """A session that was interrupted in a tool, which ends at the latest with the test."""
     tools = Tools()
     s = Session(model=Scripted(answers=[call(tool), "after the tool", "next"]), **apart(*tools.all))
     with patch.object(engine_run, "_GRACE", HANG if tool == "busy" else 0.0):
@@ -383,8 +375,6 @@ def test_of_tools_side_by_side_only_the_cut_one_is_asked_about_and_what_others_w
 
 
 class Waits(AgentMiddleware):
-    """Waits after a tool's result, before the next request, until it is let go or the run is cancelled."""
-
     go = False
 
     def before_model(self, state: Any, runtime: Any) -> None:

@@ -1,7 +1,5 @@
 """Threads that a given checkpointer holds already: read when they are looked at, and gone on with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
@@ -136,16 +134,6 @@ def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
     assert second.files["/a.txt"] == "second" and len(second.turns) == 2
     second.fork("other", at=1)
     assert len(second.snapshot.messages) == 2
-
-
-def test_memory_by_turn_can_be_compared(checkpointer):
-    write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
-    first = session(checkpointer, "ok", write, "done")
-    first.memory.write("/AGENTS.md", "- likes tea\n")
-    first.run("one")
-    first.run("change it")
-    (change,) = session(checkpointer).memory.diff(1, 2)
-    assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
 
 
 def test_a_shared_thread_stays_shared(checkpointer):
@@ -291,8 +279,6 @@ def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
 
 
 class SlowSaver(InMemorySaver):
-    """Takes a while to store a checkpoint."""
-
     def put(self, *args: Any) -> Any:
         sleep(0.1)
         return super().put(*args)

@@ -1,7 +1,5 @@
 """An exception in a tool is its result; a call that no tool can take gets one, too, and nobody is asked about it."""
 
-from __future__ import annotations
-
 import asyncio
 import statistics
 from collections.abc import Callable
@@ -20,7 +18,7 @@ from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import CallCard, approval_view
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, session, unasked
 from tests.support.tables import every_row
 from tests.values.test_answers import OBJECT, WRITTEN
 
@@ -76,16 +74,11 @@ FAILING = [
 ]
 
 
-def session(*answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers)), **options)
-
-
 def ended(turn: Turn) -> list[ToolEnded]:
     return [e for e in turn.events if isinstance(e, ToolEnded)]
 
 
 def results(s: Session) -> list[ToolMessage]:
-    """The results in the last request."""
     return [m for m in s.options.model.requests[-1] if isinstance(m, ToolMessage)]
 
 
@@ -185,9 +178,6 @@ def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None
     assert (len(first) < 2_100, second) == (True, "Error: Mute")
 
 
-# -- a call that no tool can take
-
-
 @every_row("mode", ["outside", "writes", "read-only"])
 @every_row("nested", [False, True])
 def test_a_made_up_name_is_told_at_once_with_the_nearest(mode: Any, nested: bool) -> None:
@@ -277,9 +267,6 @@ def test_a_tool_that_middleware_alone_knows_still_asks() -> None:
     assert (s.text, ran) == ("done", ["pay"])
 
 
-# -- an answer of nothing
-
-
 def test_an_empty_answer_says_so() -> None:
     line = "the model gave an empty answer: run the cell again, or ask in other words"
     s = session("", call("ls", path="/"), " \n", "fine", call("ls", path="/"))
@@ -287,9 +274,6 @@ def test_an_empty_answer_says_so() -> None:
     assert line in TurnView(s.run("b")).text()
     assert line not in TurnView(s.run("c")).text()
     assert line not in TurnView(s.run("d", max_steps=1)).text()
-
-
-# -- what asks by LangGraph's own `interrupt` and is no approval: one line says so, and the thread can be left
 
 
 def ask_user(question: str) -> str:

@@ -1,7 +1,5 @@
 """Turns: their record, their limits, and the options they run with."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +12,8 @@ from deepnb import DeepnbError, Session
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import ModelEnded, ToolEnded, Usage
 from deepnb.views.turn import footer_view
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Paid, Scripted, call, session
 from tests.support.tables import every_row
-
-
-def session(*answers, **options) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def test_run_and_stream_give_the_same_record():
@@ -97,9 +91,6 @@ def test_no_such_turn_is_one_line():
             s.turn(number)
 
 
-# -- limits
-
-
 def test_the_limit_of_steps_ends_the_turn_in_order_and_resume_goes_on():
     s = session(*[call("ls", id=f"c{i}", path="/") for i in range(4)], "end", max_steps=2)
     turn = s.run("p")
@@ -125,34 +116,16 @@ def test_a_limit_for_one_turn():
 
 def test_the_limit_of_cost():
     more = [call("ls", id=f"n{i}", path=f"/{i}") for i in range(30)]
-    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
+    s = Session(model=Paid(answers=[*more, "end"]), max_cost=0.005, prices={"mine": (100.0, 10.0, 200.0)})
     assert s.run("p").interrupted is None, "no price is known for this model"
     prices = {s.turns[0].model: (100.0, 10.0, 200.0)}
-    s = Session(model=Spending(answers=[*more, "end"]), max_cost=0.005, prices=prices)
+    s = Session(model=Paid(answers=[*more, "end"]), max_cost=0.005, prices=prices)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of $0.005"
     assert turn.usage.cost is not None and 0.005 <= turn.usage.cost < 0.008
     s.configure(max_cost=None)
     list(s.resume())
     assert s.text == "end"
-
-
-class Spending(Scripted):
-    """Each call costs 12 tokens."""
-
-    def _stream(self, *args, **kwargs):
-        from langchain_core.messages import AIMessageChunk
-        from langchain_core.outputs import ChatGenerationChunk
-
-        yield from super()._stream(*args, **kwargs)
-        usage: Any = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 12}
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
-
-
-# -- failures
-
-
-# -- models and options
 
 
 def test_use_switches_the_model_in_the_same_thread():
@@ -223,39 +196,15 @@ def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
             Session(**change)
 
 
-# -- a part that is switched off costs nothing
-
 PARTS = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents")
 
 
-def everything(enabled: bool) -> dict[str, Any]:
-    return dict.fromkeys(PARTS, enabled)
-
-
 def everything_off(**on: bool) -> Session:
-    s = Session(model=TeachingModel(), **{**everything(False), **on})
+    s = Session(model=TeachingModel(), **{**dict.fromkeys(PARTS, False), **on})
     s.memory.add("likes tea")
     s.skills.new("csv-report")
     s.run("Hello")
     return s
-
-
-def test_with_all_parts_off_nothing_is_left():
-    s = everything_off()
-    budget = s.turns[-1].budget
-    assert budget is not None
-    assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
-    assert [name for name, _ in s.workspace.built.tools] == [
-        "list_variables",
-        "inspect_variable",
-        "query_table",
-        "read_notebook",
-        "edit_notebook",
-    ]
-    assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
-    bare = Session(model=TeachingModel(), **everything(False))
-    bare.run("Hello")
-    assert bare.turns[-1].budget.parts == budget.parts
 
 
 @every_row(
@@ -290,9 +239,6 @@ def test_files_work_without_the_file_tools():
     assert s.run("Hello").after.files.keys() == {"/AGENTS.md", "/a.md", "/skills/csv-report/SKILL.md"}
 
 
-# -- graphs are made once for the options they are of, and only a few are kept
-
-
 def saying(text: str) -> Scripted:
     return Scripted(answers=[text])
 
@@ -319,9 +265,6 @@ def test_of_many_graphs_the_oldest_is_dropped_and_made_again_when_needed():
     s.use(models[0])
     assert s.graph is not graphs[0]
     assert s.run("one").text == "a"
-
-
-# -- the tokens of a turn where the provider reports none, or only some: counted, limited, and shown as estimates
 
 
 TASK = call("task", id="t1", description="work", subagent_type="general-purpose")

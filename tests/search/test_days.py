@@ -1,7 +1,5 @@
 """Days in questions and in texts, and what they do to a search."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Prose that was wrapped at a column: a paragraph is read as one, and a document by what is in it all along."""
 
-from __future__ import annotations
-
 import textwrap
 
 import numpy as np

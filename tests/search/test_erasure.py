@@ -1,7 +1,5 @@
 """The vocabulary of an index, where files are taken out of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb.search import Index

@@ -1,7 +1,5 @@
 """Identifiers are found first, whatever they look like; a word in other forms; the label of a line."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 
@@ -80,8 +78,6 @@ def test_they_are_found_first_among_ten_thousand_chunks() -> None:
 @every_row("fusion", ["rank", "weight"])
 def test_a_vector_does_not_hide_an_identifier(fusion: str) -> None:
     class Liar:
-        """Says that every text but the one asked for is what is meant."""
-
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [[0.0, 1.0] if "E4042" in text else [1.0, 0.0] for text in texts]
 

@@ -1,7 +1,5 @@
 """Queries and texts that mean harm, or none: a search gives hits or nothing, and never raises."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The index as a library: what is written, what is found, what is mended."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The vectors are those of a real one, kept in a file.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable
@@ -128,7 +126,6 @@ class Slow(paraphrases.Kept):
 
 
 def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
-    """An index that embeds in the background, and the thread that does."""
     index = Index(embedder=embedder, wait=0)
     index.update(paraphrases.files())
     assert index._thread is not None

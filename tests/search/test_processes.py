@@ -1,7 +1,5 @@
 """Many processes and threads on one index: nothing is lost, nothing breaks."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading
@@ -27,7 +25,6 @@ print(index.notices)
 
 
 def writing(path: Path, who: str, count: int, code: str = WRITER) -> subprocess.Popen[str]:
-    """A process that is ready to write."""
     command, pipe = [sys.executable, "-c", code, str(path), who, str(count)], subprocess.PIPE
     writer = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
@@ -41,7 +38,6 @@ def begin(writer: subprocess.Popen[str]) -> None:
 
 
 def whole(path: Path) -> Database:
-    """The database of an index, of which SQLite finds nothing wrong."""
     db = Database(str(path))
     assert db.value("PRAGMA integrity_check") == "ok"
     db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
@@ -65,15 +61,6 @@ def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
         assert index.search(f"{who}{n}x", 1)[0].path == name
     index.close()
     assert whole(path).value("SELECT count(*) FROM files") == len(every)
-
-
-def test_one_index_sees_what_another_wrote(tmp_path: Path) -> None:
-    one, two = Index(tmp_path / "i.db"), Index(tmp_path / "i.db")
-    one.update({"a.md": "bees"})
-    assert two.search("bees")[0].path == "a.md"
-    one.update({"a.md": "tea and fotografies"})
-    assert two.search("bees", legs=["words"]) == []
-    assert two.search("photographies", legs=["grams"])[0].path == "a.md"
 
 
 def test_threads_may_use_one_index_at_once(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Frozen questions and documents: answered at least as well as by plain FTS5; days alone, exactly; nonsense, by nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import cache, partial
@@ -28,7 +26,6 @@ def notes() -> MemorySearch:
 
 
 def gain(ask: Ask, questions: list[tuple[str, str]]) -> float:
-    """The mean nDCG@10, where one document is right."""
     found = [(ask(text, 10), path) for text, path in questions]
     return sum(1 / log2(paths.index(path) + 2) for paths, path in found if path in paths) / len(questions)
 

@@ -1,7 +1,5 @@
 """What a reader keeps in memory is what a new one reads, whatever was written in between, and by whom."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from random import Random
@@ -17,7 +15,6 @@ WORDS = ["bee", "hive", "kiln", "glaze", "boat", "harbour", "tea", "stove", "fer
 
 
 def text(random: Random) -> str:
-    """A talk, or some paragraphs of prose below a heading."""
     if random.random() < 0.3:
         return "\n".join(f"Ana: I saw the {random.choice(WORDS)}" for _ in range(random.randint(1, 5)))
     said = (" ".join(random.choices(WORDS, k=60)) for _ in range(random.randint(1, 6)))
@@ -25,7 +22,6 @@ def text(random: Random) -> str:
 
 
 def fresh(index: Index) -> tuple[Reader, Reader]:
-    """The reader of an index, brought up to date, and one that has just begun."""
     with index._open() as db, db.transaction():
         old, new = index._reader, Reader(db)
         assert old is not None

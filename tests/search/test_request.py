@@ -1,7 +1,5 @@
 """What may be asked of an index and given to it: a budget is filled, a mistake is one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The vector leg: the same order through sqlite-vec and NumPy, embeddings kept by content."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 
@@ -15,8 +13,6 @@ SIZE = 24
 
 
 class Hashed:
-    """Deterministic vectors; counts what it was asked."""
-
     def __init__(self, model: str = "one") -> None:
         self.model = model
         self.texts: list[str] = []
@@ -43,11 +39,7 @@ def notes(count: int) -> dict[str, str]:
     return {f"{n:03}.md": " ".join(random.choice(stock, 8)) + f" note {n}" for n in range(count)}
 
 
-def has_vectors() -> bool:
-    return databases.Database(":memory:").vectors
-
-
-@pytest.mark.skipif(not has_vectors(), reason="sqlite-vec does not load here")
+@pytest.mark.skipif(not databases.Database(":memory:").vectors, reason="sqlite-vec does not load here")
 def test_sqlite_vec_and_numpy_give_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
     files = notes(300)
     loaded = Index(embedder=Hashed())
@@ -86,21 +78,6 @@ def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
     index.update({})
     assert second.texts == ["the bees"]
     assert index.search("bees", legs=["vector"])[0].leg == "vector"
-
-
-def test_a_vector_finds_what_has_no_word_of_the_query() -> None:
-    class Meaning:
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [[1.0, 0.0] if "hive" in text else [0.0, 1.0] for text in texts]
-
-        def embed_query(self, text: str) -> list[float]:
-            return [1.0, 0.0]
-
-    index = Index(embedder=Meaning())
-    index.update({"a.md": "The hive is full.", "b.md": "The boat leaks.", "c.md": "An apiary of tin."})
-    hits = index.search("apiary", 3)
-    assert {hit.path for hit in hits} == {"a.md", "c.md"}
-    assert {hit.path: hit.leg for hit in hits}["a.md"] == "vector"
 
 
 def test_an_embedder_that_fails_costs_only_the_vectors() -> None:

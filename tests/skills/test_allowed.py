@@ -1,7 +1,5 @@
 """What skills ask to have approved: taken apart, and which of it the skills in use would have."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

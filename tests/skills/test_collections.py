@@ -1,7 +1,5 @@
 """Collections of skills as people publish them: what is good is added, what is not is listed, and nothing raises."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable, Mapping
@@ -29,7 +27,6 @@ def link(to: str) -> Put:
 
 
 def skills(*names: str, **more: str | bytes | Put) -> dict[str, str | bytes | Put]:
-    """Good skills in folders of their names, and what stands beside them."""
     return {**{f"{name}/SKILL.md": skill(name) for name in names}, **more}
 
 

@@ -1,7 +1,5 @@
 """A pinned skill is there in the whole turn it was pinned to, whatever is compacted in it."""
 
-from __future__ import annotations
-
 from deepnb import Session
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
 from tests.support.scripted import call
@@ -18,7 +16,6 @@ def with_skill(s: Session, body: str = BODY, *names: str) -> Session:
 
 
 def small(reads: int) -> tuple[Session, Phased]:
-    """A session with room for a few results of the tool calls that its model makes in a turn."""
     read = [call("read_file", file_path="/big.md", limit=1000 + n) for n in range(reads)]
     model = Phased(answers=[*read, "done"], profile={"max_input_tokens": 12_000})
     s = Session(model=model, trigger=("tokens", 6_700), keep=("tokens", 1_000), system_prompt="s", tool_text="full")

@@ -1,7 +1,5 @@
 """A set of skills that did not change is not read again; one that did always is, whatever its times say."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
@@ -25,7 +23,6 @@ def text(name: str, description: str = "Does it.") -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A directory that holds the source /skills/ with one skill."""
     (tmp_path / "skills" / "one").mkdir(parents=True)
     (tmp_path / SKILL[1:]).write_text(text("one"))
     return tmp_path
@@ -39,8 +36,6 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Counted(DiskBackend):
-    """A disk that counts the files that are read."""
-
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.read_ = 0

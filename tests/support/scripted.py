@@ -12,12 +12,17 @@ from deepnb.testing import ScriptedModel as Scripted
 from deepnb.testing import call
 from deepnb.values.turn import ToolEnded
 
-__all__ = ["Paid", "Scripted", "call", "prompt", "results", "session", "unasked"]
+__all__ = ["Paid", "Scripted", "call", "prompt", "results", "says", "session", "unasked"]
 
 
 def session(*answers: Any, **options: Any) -> Session:
     """A session with a model that gives these answers."""
     return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+
+
+def says(s: Session, *answers: Any) -> None:
+    """What the session's scripted model says from now on."""
+    s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers]
 
 
 def prompt(s: Session) -> str:

@@ -1,7 +1,5 @@
 """A variable in a few lines, also of values whose code is never called, or that are too big to be read whole."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import types
@@ -180,8 +178,6 @@ def test_any_value_is_within_the_budget(value):
 
 
 class Meta(type):
-    """A class that answers for itself, and notes it."""
-
     def __getattribute__(cls, name):
         loud.append(f"class {name}")
         return type.__getattribute__(cls, name)

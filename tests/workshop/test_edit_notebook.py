@@ -1,7 +1,5 @@
 """Editing notebooks: what is written, what stays as it is, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A traceback as a text: the right line and variables, within a budget, without credentials, whatever objects do."""
 
-from __future__ import annotations
-
 import linecache
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +11,6 @@ from tests.support.tables import every_row
 
 
 def fails(*cells: str, **names: object) -> BaseException:
-    """What the last of some cells raises."""
     scope: dict[str, object] = {"__name__": "__main__", **names}
     for number, code in enumerate(cells, 1):
         file = cell_file(number)

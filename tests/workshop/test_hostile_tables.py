@@ -1,7 +1,5 @@
 """Tables that hold code of the user: looking at them runs none of it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from functools import partial
@@ -36,8 +34,6 @@ QUIET = {"__new__", "__init__", "__class__", "__init_subclass__", "__subclasshoo
 
 
 def noting(name: str, answer: Callable[..., Any]) -> Any:
-    """A method that notes that it was called."""
-
     def call(self: Any, *args: Any, **named: Any) -> Any:
         ran.append(name)
         return answer(self, *args)
@@ -95,8 +91,6 @@ class LoudArray(ExtensionArray):
 
 
 class Noted:
-    """An attribute of a frame."""
-
     def __deepcopy__(self, memo: Any) -> Any:
         ran.append("deepcopy")
         return self

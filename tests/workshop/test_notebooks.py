@@ -1,7 +1,5 @@
 """Reading notebooks: what the agent gets of them, and what it never gets."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Code of the agent run in a namespace: what it puts out, how it ends, what it did to the names."""
 
-from __future__ import annotations
-
 import builtins
 import sys
 import time
@@ -22,8 +20,6 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 class Displaying(PlainKernel):
-    """A namespace with `display`, as a shell has."""
-
     @contextmanager
     def displaying(self, take: Take) -> Iterator[None]:
         self.namespace["display"] = lambda **data: take(Display(data))

@@ -1,7 +1,5 @@
 """Twenty questions about columns of every kind: each answer is what Python computes, or an error names type and example."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
@@ -142,13 +140,9 @@ def test_a_value_of_another_type_is_never_no_rows():
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
 
 
-def named(**columns: Any) -> pd.DataFrame:
-    return pd.DataFrame(columns, index=pd.Index([5, 6, 7], name="k"))
-
-
 def test_names_that_mean_two_columns_are_said_and_each_has_a_name():
     two = pd.DataFrame([[1, 2], [3, 4]], columns=["max", "max"])
-    both = named(k=[1, 2, 3], v=[1, 1, 2])
+    both = pd.DataFrame({"k": [1, 2, 3], "v": [1, 1, 2]}, index=pd.Index([5, 6, 7], name="k"))
     several = pd.DataFrame([[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "x"), ("b", "x")]))
     for table, name in ((two, "max"), (both, "k"), (several, "a, x")):
         for question in ({"where": {name: 1}}, {"by": [name]}, {"sort": name}, {"aggregate": {name: "sum"}}):

@@ -1,7 +1,5 @@
 """MCP servers: where they are, as the user types it, and what they say of their tools."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 
