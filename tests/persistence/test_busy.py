@@ -3,13 +3,17 @@
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError
+from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
-from tests.persistence.conftest import session
-from tests.support.scripted import call, unasked
+from tests.support.scripted import Scripted, call, unasked
+
+
+def session(where: str, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 class Slow:

@@ -9,8 +9,11 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
 from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
-from tests.persistence.conftest import session
 from tests.support.scripted import Scripted, call
+
+
+def session(where: str, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 def facts(turn: Turn) -> dict[str, Any]:
@@ -94,6 +97,22 @@ def test_undo_brings_turns_back_for_good(where):
     with session(where) as second:
         assert [t.prompt for t in second.turns] == ["one", "two"]
         assert [t.name for t in second.threads] == ["main"]
+
+
+def test_a_turn_can_be_gone_back_to_and_forked_from(where):
+    with session(where) as first:
+        first.files["/a.txt"] = "first"
+        first.run("one")
+        first.files["/a.txt"] = "second"
+        first.run("two")
+    with session(where) as second:
+        assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
+        second.fork("other", at=1)
+        assert second.files["/a.txt"] == "first"
+        assert [t.prompt for t in second.turns] == ["one"]
+    with session(where) as third:
+        assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
+        assert len(third.workspace.threads["main"].turns) == 2
 
 
 def test_pins_policy_and_brought_back_messages_are_there(where):

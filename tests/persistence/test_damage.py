@@ -2,15 +2,19 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
-from tests.persistence.conftest import session
 from tests.support import databases
 from tests.support.databases import execute
 from tests.support.scripted import Scripted, call
+
+
+def session(where: str, *answers: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where)
 
 
 def contents(where: str) -> dict[str, bytes]:

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
-from tests.persistence.conftest import session
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
+
+
+def session(where: str | Path, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 def refused(where: str | Path, match: str) -> None:

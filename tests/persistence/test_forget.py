@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError
-from tests.persistence.conftest import session
+from deepnb import DeepnbError, Session
 from tests.support import databases
-from tests.support.scripted import call, unasked
+from tests.support.scripted import Scripted, call, unasked
 
 WORD = "zeppelin"
+
+
+def session(where: str, *answers: Any, **options: Any) -> Session:
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 def held(where: str) -> list[str]:

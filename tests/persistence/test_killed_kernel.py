@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import IMPORT_TESTS
 from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.kernels import Cell, Kernel
+from tests.support.wings import wing
 
 pytestmark = pytest.mark.kernel
 
@@ -58,3 +60,42 @@ def test_the_next_kernel_shows_the_card_and_its_button_lets_the_turn_go_on(where
         assert "[buttons]" not in cell.texts and "approved" in cell.texts[1]
         assert "I wrote 1 line to /work/report.md." in "\n".join(cell.texts[2:])
         assert second.value("import deepnb; len(deepnb.current().turns)") == "1"
+
+
+JOB = f"""{IMPORT_TESTS}
+import time
+from pathlib import Path
+from tests.support.scripted import Scripted, call
+def gate() -> str:
+    "Wait for the file `open`."
+    Path("begun").touch()
+    while not Path("open").exists():
+        time.sleep(0.02)
+    return "through"
+%agent tools add gate
+%agent tools allow gate
+"""
+BEGUN = "while not Path('begun').exists(): time.sleep(0.02)"
+
+
+@pytest.mark.slow
+@wing("compare")
+def test_a_job_that_ran_is_named_in_the_next_kernel_and_can_go_on(where, tmp_path):
+    with kernel(tmp_path, where, JOB) as (first, _):
+        first.ok('m = Scripted(answers=["one", call("gate"), "never"])\n%agent use m')
+        first.ok("%agent one")
+        shown = first.ok("%agent --bg go through the gate").text
+        assert "a restart ends it, and after it %agent persist says how to go on" in shown
+        first.ok(BEGUN)
+        first.ok("%agent use offline\n%agent two")
+        kill(first)
+    (tmp_path / "open").touch()
+    with kernel(tmp_path, where, JOB) as (second, cell):
+        cut = "thread job-1: the tool gate was interrupted: %agent switch job-1, then %agent resume again, or %agent resume skip"
+        assert "2 threads, 2 turns in thread main" in cell.texts[0] and cell.texts[1].strip() == cut
+        second.ok('m = Scripted(answers=["it is through"])\n%agent use m\n%agent switch job-1')
+        assert "it is through" in second.ok("%agent resume again").text
+        prompts = "[t.prompt for t in deepnb.current().turns]"
+        assert second.value(f"import deepnb; {prompts}") == "['one', 'go through the gate']"
+        second.ok("%agent switch main")
+        assert second.value(prompts) == "['one', 'two']"
