@@ -136,6 +136,16 @@ def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
     assert len(second.snapshot.messages) == 2
 
 
+def test_memory_by_turn_can_be_compared(checkpointer):
+    write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
+    first = session(checkpointer, "ok", write, "done")
+    first.memory.write("/AGENTS.md", "- likes tea\n")
+    first.run("one")
+    first.run("change it")
+    (change,) = session(checkpointer).memory.diff(1, 2)
+    assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
+
+
 def test_a_shared_thread_stays_shared(checkpointer):
     first = session(checkpointer)
     first.memory.write("/MEMORY.md", "- the merger is in May\n")

@@ -207,6 +207,24 @@ def everything_off(**on: bool) -> Session:
     return s
 
 
+def test_with_all_parts_off_nothing_is_left():
+    s = everything_off()
+    budget = s.turns[-1].budget
+    assert budget is not None
+    assert {p: n for p, n in budget.parts.items() if n and p not in ("system", "user", "tools")} == {}
+    assert [name for name, _ in s.workspace.built.tools] == [
+        "list_variables",
+        "inspect_variable",
+        "query_table",
+        "read_notebook",
+        "edit_notebook",
+    ]
+    assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
+    bare = Session(model=TeachingModel(), **dict.fromkeys(PARTS, False))
+    bare.run("Hello")
+    assert bare.turns[-1].budget.parts == budget.parts
+
+
 @every_row(
     ("part", "costs", "tools", "nodes"),
     [
