@@ -1,4 +1,4 @@
-"""A SKILL.md, checked: the frozen cases, and what must never happen."""
+"""A SKILL.md, checked: the frozen cases, what differs from the reference validator, and what must never happen."""
 
 import json
 import unicodedata
@@ -18,6 +18,35 @@ from tests.support.one_by_one import in_process
 from tests.support.tables import every_row
 
 CASES = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
+BY_ID = {case["id"]: case for case in CASES}
+
+FIELDS_OF_OTHERS = "other programs have fields of their own: a note"
+LOADED = "other programs load it: a note"
+MILDER = {
+    "flow mapping": "plain YAML, which the reference's dialect has not",
+    "explicit string tag": "plain YAML, which the reference's dialect has not",
+    "tools as a list": "deepagents takes it, too; a note says how the specification has it",
+    **dict.fromkeys(
+        ("unknown field", "two unknown fields", "unknown field with a list", "unknown field with a mapping",
+         "field with another case beside the right ones", "allowed_tools with an underscore"), FIELDS_OF_OTHERS
+    ),
+    **dict.fromkeys(
+        ("colon in a description", "colon in a description, later on", "another directory", "directory with a capital",
+         "directory with a blank at the end", "description of 1025", "description of 1025 by its newline",
+         "description of 5000", "compatibility of 501"), LOADED
+    ),
+}  # fmt: skip
+STRICTER = {
+    "closing fence indented": "the reference takes any --- for the end, in a text, too",
+    "closing fence of four": "the reference takes any --- for the end, in a text, too",
+    "header of 70,000 characters": "a cap of our own",
+    "null name": "nothing, for every other reader",
+    "null description": "nothing, for every other reader",
+    "license as a mapping": "the reference leaves its type unchecked",
+    "metadata as text": "the reference leaves its type unchecked",
+    "metadata as a list": "the reference leaves its type unchecked",
+    "metadata with a mapping": "the specification says from text to text",
+}
 
 
 def data(case: dict) -> bytes:
@@ -49,6 +78,16 @@ def test_case(case):
             assert (list(told) if isinstance(told, tuple) else told) == value
 
 
+def test_it_agrees_with_the_reference_validator_but_where_it_says_why():
+    """`reference` of a case is what skills-ref 0.1.1 said of the same bytes."""
+    broken = sum("says" in case for case in CASES)
+    assert len(CASES) >= 150 and min(broken, len(CASES) - broken) >= 75
+    differ = {case["id"] for case in CASES if (case["reference"] is True) != ("says" not in case)}
+    assert differ == {*MILDER, *STRICTER}
+    assert all(BY_ID[one]["reference"] is not True for one in MILDER)
+    assert all(BY_ID[one]["reference"] is True for one in STRICTER)
+
+
 HEAD = "---\nname: ab\ndescription: x\n"
 
 
@@ -78,6 +117,12 @@ def test_nothing_hangs():
     assert wrong == ""
     assert len(names) >= 72 + 3 + len(CASES) + 9 + 2
     assert len(set(names)) == len(names)
+
+
+def test_one_that_hangs_is_named_and_killed():
+    names, wrong = in_process("tests.support.one_by_one", "loop(0.5)")
+    assert names == ["good", "in C"]
+    assert wrong.startswith("in C: Timeout (0:00:00.5")
 
 
 TRICKS = st.sampled_from(
