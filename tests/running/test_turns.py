@@ -197,10 +197,11 @@ def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
 
 
 PARTS = ("enable_memory", "enable_skills", "enable_filesystem", "enable_subagents")
+ALL_OFF: dict[str, Any] = dict.fromkeys(PARTS, False)
 
 
 def everything_off(**on: bool) -> Session:
-    s = Session(model=TeachingModel(), **{**dict.fromkeys(PARTS, False), **on})
+    s = Session(model=TeachingModel(), **{**ALL_OFF, **on})
     s.memory.add("likes tea")
     s.skills.new("csv-report")
     s.run("Hello")
@@ -220,7 +221,7 @@ def test_with_all_parts_off_nothing_is_left():
         "edit_notebook",
     ]
     assert [n for n in s.graph.nodes if "." in n] == ["PatchToolCallsMiddleware.before_agent"]
-    bare = Session(model=TeachingModel(), **dict.fromkeys(PARTS, False))
+    bare = Session(model=TeachingModel(), **ALL_OFF)
     bare.run("Hello")
     assert bare.turns[-1].budget.parts == budget.parts
 
