@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 
 import deepnb
 from deepnb import DeepnbError, Session
+from deepnb.engine.approvals import answers
 from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted
@@ -217,6 +218,23 @@ def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
     list(s.resume())
     assert {call.args["x"] for call in s.asked} == {new}
     assert world.ran == []
+
+
+@pytest.mark.slow
+@given(MADE)
+def test_an_answer_that_was_given_for_another_call_does_not_count(made):
+    """Not even where a program gives it to the graph itself, in the place of the one that waits."""
+    world = World([calls(made, "c"), "done"], {"look": "ask"})
+    s = world.session
+    s.run("go")
+    before, config = s.asked, s.config
+    s.graph.invoke(answers([replace(call, digest="another").approve() for call in before], lambda value: ""), config)
+    assert world.ran == []
+    s._workspace.state.read_checkpoint(s._workspace.thread)
+    assert [call.digest for call in s.asked] == [call.digest for call in before], "they are asked about again"
+    world.decide(lambda call: call.approve())
+    world.check()
+    assert len(world.ran) == sum(name != "look" for name, _ in made)
 
 
 # -- under the default policy no code runs that the user was not shown and did not approve, whatever shape its call has
