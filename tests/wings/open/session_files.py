@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+from deepnb.values.turn import Notice, ThinkingDelta, ToolEnded
 
 Value = dict[str, Any]
 
 
 def jsonl(path: Path, *values: Value | bytes, bom: bool = False, tail: bytes = b"") -> Path:
-    """A file of these lines; bytes are put there as they are."""
     lines = [v if isinstance(v, bytes) else json.dumps(v, ensure_ascii=False).encode() for v in values]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((b"\xef\xbb\xbf" if bom else b"") + b"".join(line + b"\n" for line in lines) + tail)
@@ -21,7 +23,6 @@ def jsonl(path: Path, *values: Value | bytes, bom: bool = False, tail: bytes = b
 
 
 def at(second: int) -> str:
-    """A moment so many seconds after the session began."""
     return f"2026-01-01T{10 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
 
 
@@ -34,47 +35,55 @@ class Claude:
         self._more = {"sessionId": session, "cwd": "/w", "version": "2.1.40", "isSidechain": False, **more}
         self._seconds = count()
 
-    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> str:
-        """A line of the tree; gives its id."""
+    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> Claude:
+        """Add a line to the tree."""
         parent = self.last if under == "" else under
         value = {"parentUuid": parent, **self._more, "type": kind, "uuid": id_, "timestamp": at(next(self._seconds))}
         self.lines.append({**value, **more})
         self.last = id_
-        return id_
+        return self
 
-    def user(self, id_: str, content: Any, **more: Any) -> str:
+    def user(self, id_: str, content: Any, **more: Any) -> Claude:
         return self.put(id_, "user", **{"message": {"role": "user", "content": content}, **more})
 
-    def result(self, id_: str, call: str, content: Any = "ok", *, error: bool = False, **more: Any) -> str:
+    def result(self, id_: str, call: str, content: Any = "ok", *, error: bool = False, **more: Any) -> Claude:
         block = {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": error}
         return self.user(id_, [block], **more)
 
     def reply(
         self, id_: str, message: str, *blocks: Value, out: int = 10, given: Value | None = None, **more: Any
-    ) -> str:
-        """One line of a reply; `given` are its prompt figures, 100 tokens by default."""
+    ) -> Claude:
+        """Add one line of a reply; `given` are its prompt figures, 100 tokens by default."""
         usual = {"input_tokens": 4, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 6}
         usage: Value = usual | (given or {})
         about: Value = {"id": message, "role": "assistant", "model": "claude-x", "content": list(blocks)}
         return self.put(id_, "assistant", **{"message": {**about, "usage": {**usage, "output_tokens": out}}, **more})
 
     def say(self, *said: str) -> Claude:
-        """Lines of text: an id, after `<` what it hangs under, and the words; an id with `a` is a reply's."""
+        """Add lines: an id, the message it is of after `:`, what it hangs under after `<`, and the words.
+
+        An id with `a` is a reply's, in which `+t1 Read` is a call; one with `r` is a result's, of the call named first.
+        """
         for line in said:
             place, text = line.split(" ", 1)
-            id_, _, under = place.partition("<")
+            place, _, under = place.partition("<")
+            id_, _, message = place.partition(":")
             more: Value = {"under": under} if under else {}
+            first, _, rest = text.removeprefix("+").partition(" ")
             if id_.startswith("a"):
-                self.reply(id_, f"m{id_[1:]}", says(text), **more)
+                block = calls(first, rest) if text.startswith("+") else says(text)
+                self.reply(id_, message or f"m{id_[1:]}", block, **more)
+            elif id_.startswith("r"):
+                self.result(id_, first, rest, **more)
             else:
                 self.user(id_, text, **more)
         return self
 
-    def boundary(self, id_: str, logical: str | None, **about: Any) -> str:
+    def boundary(self, id_: str, logical: str | None, **about: Any) -> Claude:
         more = {"compactMetadata": {"trigger": "auto", "preTokens": 155_000, **about}, "logicalParentUuid": logical}
         return self.put(id_, "system", None, subtype="compact_boundary", content="Conversation compacted", **more)
 
-    def summary(self, id_: str, text: str = "All so far.") -> str:
+    def summary(self, id_: str, text: str = "All so far.") -> Claude:
         return self.user(id_, text, isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
     def write(self, path: Path, **how: Any) -> Path:
@@ -90,21 +99,38 @@ def calls(id_: str, name: str = "Read", **args: Any) -> Value:
 
 
 def turns(index: Any) -> list[tuple[str, int]]:
-    """The prompt of each turn, and how many calls of a model it has."""
     return [(turn.prompt, len(turn.calls)) for turn in index.turns]
 
 
 def of_kind(session: Any, kind: type, *names: str) -> list[Any]:
     """What events of a kind have in the fields named, in the first turn."""
-    found = [
-        tuple(getattr(event, name) for name in names) for event in session.content(1).events if type(event) is kind
-    ]
-    return [one[0] for one in found] if len(names) == 1 else found
+    events = [event for event in session.content(1).events if type(event) is kind]
+    return [attrgetter(*names)(event) for event in events]
+
+
+FIGURES: dict[str, Callable[[Any], Any]] = {
+    "turns": lambda s: turns(s.index),
+    "prompts": lambda s: [turn.prompt for turn in s.index.turns],
+    "tools": lambda s: [turn.tools for turn in s.index.turns],
+    "text": lambda s: s.content(1).text,
+    "messages": lambda s: [m.text for m in s.content(1).messages],
+    "sources": lambda s: [(m.text, m.source) for m in s.content(1).messages if m.source],
+    "interrupted": lambda s: s.content(1).interrupted,
+    "summaries": lambda s: [one.summary for one in s.content(1).compactions],
+    "notes": lambda s: of_kind(s, Notice, "text"),
+    "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
+    "results": lambda s: of_kind(s, ToolEnded, "result"),
+    "statuses": lambda s: of_kind(s, ToolEnded, "id", "status"),
+    **{name: attrgetter(f"index.{name}") for name in ("counts", "context", "compactions", "bad")},
+}
+
+
+def figures(session: Any, names: Iterable[str]) -> dict[str, Any]:
+    """What is read of a session: of all turns, of the first turn, or of the file."""
+    return {name: FIGURES[name](session) for name in names}
 
 
 class Codex:
-    """Lines of a rollout."""
-
     def __init__(self, **meta: Any) -> None:
         self._seconds = count()
         self._total = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"), 0)
@@ -156,18 +182,18 @@ class Pi:
         head: Value = {"type": "session", "id": "p", "timestamp": at(0), "cwd": "/w"}
         self.lines: list[Value] = [head if version is None else {**head, "version": version}]
 
-    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> str:
+    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> Pi:
         place = {"id": id_, "parentId": self.last if under == "" else under} if self._tree else {}
         self.lines.append({"type": kind, **place, "timestamp": at(next(self._seconds)), **more})
         self.last = id_
-        return id_
+        return self
 
-    def message(self, id_: str, role: str, content: Any, *, under: str | None = "", **more: Any) -> str:
+    def message(self, id_: str, role: str, content: Any, *, under: str | None = "", **more: Any) -> Pi:
         return self.put(id_, "message", under, message={"role": role, "content": content, **more})
 
     def answer(
         self, id_: str, *content: Value, given: int = 100, out: int = 10, stop: str = "stop", under: str | None = ""
-    ) -> str:
+    ) -> Pi:
         usage = {"input": 3, "cacheRead": given - 13, "cacheWrite": 10, "output": out, "cost": {"total": 0.01}}
         more = {"provider": "anthropic", "model": "m", "usage": usage, "stopReason": stop}
         return self.message(id_, "assistant", list(content), under=under, **more)
@@ -357,7 +383,6 @@ def opencode_file(folder: Path) -> Path:
 
 
 def own_file(folder: Path) -> Path:
-    """deepnb's own transcript of two turns."""
     from deepnb import Session
 
     with Session() as session:
@@ -375,9 +400,7 @@ FORMATS: dict[str, Callable[[Path], Path]] = {
     "deepnb": own_file,
     "chat": chat_file,
 }
-"""Format -> what writes a file of it into a folder."""
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """All below a folder: time of change and content."""
     return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in sorted(folder.rglob("*")) if p.is_file()}
