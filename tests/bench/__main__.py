@@ -20,7 +20,6 @@ NAMES = (
 
 
 def main() -> None:
-    """Run what was asked for and print one table, row by row as it comes."""
     parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__)
     parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--all", action="store_true", help="run all of them")

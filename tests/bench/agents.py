@@ -47,13 +47,11 @@ class Looker(Scripted):
 
 
 def fill(session: Session) -> None:
-    """Give a session the files that the bare graph begins with."""
     session.memory.add(FACT)
     session.skills.write("tidy-up", _SKILL)
 
 
 def session_turn(checkpointer: Any) -> Turn:
-    """A new session's turns."""
     session = Session(model=Looker(), checkpointer=checkpointer)
     fill(session)
     return lambda: session.run(PROMPT)
@@ -79,12 +77,10 @@ def bare_graph(checkpointer: Any, model: Any = None) -> Any:
 
 
 def in_memory() -> InMemorySaver:
-    """A checkpointer that is gone with the process."""
     return InMemorySaver()
 
 
 def on_disk(path: Path) -> SqliteSaver:
-    """A checkpointer in a SQLite file."""
     return SqliteSaver(sqlite3.connect(path, check_same_thread=False))
 
 
@@ -98,7 +94,6 @@ class Pair:
 
     @property
     def messages(self) -> int:
-        """In each of the two threads."""
         return self.turns * MESSAGES
 
     def time(self) -> tuple[float, float]:

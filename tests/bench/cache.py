@@ -45,7 +45,6 @@ PROMPT = "Count the depots, {}. " + "And explain each. " * 10
 
 
 def rows() -> Iterator[Row]:
-    """By provider: the least share of any turn from the third on, of the turns after an edit, after compactions."""
     warnings.filterwarnings("ignore")
     for provider in PROVIDERS:
         delta, call = (_shares(provider, memory_refresh=how) for how in ("delta", "call"))

@@ -52,7 +52,6 @@ class Writer(Scripted):
 
 
 def rows() -> Iterator[Row]:
-    """Both cells on a session of a few turns, and the turn once more, 20 turns later."""
     shell, numbers = Shell(), count()
     shell.ip.user_ns["writer"] = Writer()
     shell.ok("%load_ext deepnb")
@@ -102,11 +101,7 @@ def _beside(what: str, ours: list[float], bare: list[float]) -> Row:
 
 
 def calls(shell: Shell, cell: str) -> Counter[CodeType]:
-    """What a cell calls, in all threads it starts: functions and lambdas; a generator each time it goes on.
-
-    Comprehensions and generator expressions are left out: they are no functions, and not in every Python frames. So are
-    the room `models` and the scripted model: a model is not deepnb's part of a turn.
-    """
+    """What a cell calls, in all threads it starts: functions and lambdas; a generator each time it goes on."""
     begun: list[CodeType] = []
     root, models = str(_ROOT), (str(_ROOT / "models"), str(_ROOT / "testing.py"))
 
@@ -127,7 +122,6 @@ def calls(shell: Shell, cell: str) -> Counter[CodeType]:
 
 
 def _details(made: Counter[CodeType]) -> Iterator[Row]:
-    """By room, then the functions called most."""
     rooms = Counter(Path(code.co_filename).relative_to(_ROOT).parts[0] for code in made.elements())
     for room, number in rooms.most_common():
         yield Row(f"  {room}", number, "calls", detail=True)

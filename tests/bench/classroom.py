@@ -37,7 +37,6 @@ class Class:
 
 
 def rows() -> Iterator[Row]:
-    """One class after another; the kernels of one stay until all have run their last cell."""
     empty = _class([nbformat.v4.new_code_cell("pass")])
     full = _class(read(NOTEBOOK).cells)
     yield Row(f"{KERNELS} kernels at once, first notebook to its end", full.seconds, "s", empty.seconds)
@@ -55,7 +54,6 @@ def _largest(full: Class, empty: Class, name: str) -> tuple[float, float]:
 
 
 def _class(cells: Sequence[Any]) -> Class:
-    """Kernels that run these cells, each in a directory and a home of its own; a cell that fails raises."""
     return asyncio.run(_lesson(cells))
 
 
@@ -70,7 +68,6 @@ async def _lesson(cells: Sequence[Any]) -> Class:
 
 
 async def _kernel(cells: Sequence[Any], through: asyncio.Barrier) -> Memory:
-    """The memory of one kernel when all are through."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in cells])
     with tempfile.TemporaryDirectory() as home, copied(NOTEBOOK) as folder:
         client = NotebookClient(

@@ -27,7 +27,6 @@ Found = list[list[tuple[int, int, int]]]
 
 
 def rows() -> Iterator[Row]:
-    """Shares by set and form, false alarms, then time."""
     sets = {
         "judge": credentials_judge.samples(),
         "kinds": credentials_kinds.samples(),
@@ -56,7 +55,6 @@ def _share(samples: Sequence[Sample], found: Found) -> float:
 
 
 def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether each value lies within a finding as a whole."""
     starts = [(sample.text.rindex(value), len(value)) for value in sample.values]
     return all(any(start <= at and at + size <= end for start, end, _ in found) for at, size in starts)
 
@@ -100,7 +98,6 @@ def _times() -> Iterator[Row]:
 
 
 def _seconds(text: str) -> float:
-    """Of the processor, the least of three."""
     spent = []
     for _ in range(3):
         begin = process_time()

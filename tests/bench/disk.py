@@ -16,7 +16,6 @@ MOST, GROWTH = 1.25, 1.1
 
 
 def rows() -> Iterator[Row]:
-    """The whole, and the last 50 turns beside turns 51 to 100."""
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "ours.sqlite", Path(folder) / "bare.sqlite"
         pair = Pair(session_turn(on_disk(files[0])), bare_turn(on_disk(files[1])))

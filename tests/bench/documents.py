@@ -22,7 +22,6 @@ Ask = Callable[[str, int], Sequence[str]]
 
 
 def rows() -> Iterator[Row]:
-    """The frozen documents, each wrapped at its own column; the better of both ways to ask FTS5 is the baseline."""
     files, questions = collection.documents(), collection.questions()
     index, plain = Index(), Plain(files)
     index.update(dict(files))
@@ -35,7 +34,6 @@ def rows() -> Iterator[Row]:
 
 
 def measure(ask: Ask, questions: Sequence[collection.Question]) -> tuple[float, float]:
-    """The mean nDCG@10 and recall@6."""
     gains = recalled = 0.0
     for question in questions:
         found = [question.grades.get(path, 0) for path in ask(question.text, 10)]
@@ -62,7 +60,6 @@ class Plain:
         self.db.many("INSERT INTO documents (rowid, body) VALUES (?, ?)", enumerate(map(indexed, files.values())))
 
     def search(self, query: str, k: int, *, common: bool) -> list[str]:
-        """The paths of the best `k`; `common` asks with the common words, too."""
         words = terms(query) if common else read_query(query).words
         sql = "SELECT rowid FROM documents WHERE documents MATCH ? ORDER BY rank LIMIT ?"
         return [self.paths[row] for (row,) in self.db.rows(sql, (" OR ".join(f'"{w}"' for w in words), k))]

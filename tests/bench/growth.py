@@ -35,7 +35,6 @@ Cost = tuple[float, float, float]
 
 
 def rows() -> Iterator[Row]:
-    """Time and bytes of a turn, ours and the bare graph's, early and late; compactions, and opening it all again."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         session = Session(_model(), persist=Path(folder) / "ours.db")
@@ -112,6 +111,5 @@ def _costs(turn: Turn, database: Database, turns: int) -> Iterator[Cost]:
 
 
 def _size(database: Database) -> float:
-    """Bytes of a database, what is only in its log included."""
     (pages,), (size,) = (database.execute(f"PRAGMA {name}")[0] for name in ("page_count", "page_size"))
     return float(pages * size)

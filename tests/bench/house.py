@@ -25,7 +25,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def rows() -> Iterator[Row]:
-    """Counted in the source: nothing is imported or run."""
     sources = {path.relative_to(_ROOT): path.read_text(encoding="utf-8") for path in _ROOT.rglob("*.py")}
     trees = {path: ast.parse(text) for path, text in sources.items()}
     total = sum(text.count("\n") for text in sources.values())
@@ -70,7 +69,6 @@ def _docstring_lines(tree: ast.Module) -> int:
 
 
 def _code_lines(text: str) -> int:
-    """Lines that hold more than a comment."""
     none = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     held = set[int]()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

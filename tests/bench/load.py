@@ -27,7 +27,6 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 
 
 def rows() -> Iterator[Row]:
-    """Medians of processes started in alternation, after one of each that warms the disk."""
     pairs = [(_start(_BARE), _start(_LOADED)) for _ in range(1 + PAIRS)][1:]
     for at, (what, unit, more) in enumerate(
         (("time to a ready shell", "ms", MORE_MS), ("resident memory", "MiB", MORE_MIB), ("its peak", "MiB", MORE_MIB))

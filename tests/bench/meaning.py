@@ -68,8 +68,6 @@ def _abstracts(form: str, embedder: Any) -> Row:
 
 
 class Kept:
-    """An embedder whose vectors are kept for the length of a run."""
-
     def __init__(self, embedder: Any) -> None:
         self._embedder, self._known = embedder, dict[str, list[float]]()
         self.model = type(embedder).__name__

@@ -38,7 +38,6 @@ def rows() -> Iterator[Row]:
 
 
 def write(path: Path, size: int) -> tuple[int, int]:
-    """Write such a file; gives its turns and calls of models."""
     turns = calls = line = 0
     parent: str | None = None
     with path.open("wb") as file:
@@ -78,7 +77,6 @@ def _blocks(call: int) -> list[dict[str, Any]]:
 
 
 def measure(path: Path) -> dict[str, float]:
-    """What opening a file costs here and now, in a shell that has loaded the extension and done nothing."""
     from IPython.core.interactiveshell import InteractiveShell
 
     import deepnb

@@ -36,13 +36,11 @@ def held(what: str, figure: float, baseline: float, unit: str, most: float, *, r
 
 
 def added(what: str, figure: float, baseline: float, unit: str, more: float) -> Row:
-    """A figure that may be `more` above its baseline."""
     over = figure - baseline
     return Row(what, figure, unit, baseline, figure / baseline, f"+{more:g} {unit}", over <= more)
 
 
 def below(what: str, figure: float, baseline: float | None, unit: str, most: float) -> Row:
-    """A figure with a bound of its own, whatever its baseline."""
     ratio = figure / baseline if baseline else None
     return Row(what, figure, unit, baseline, ratio, f"{most:g} {unit}", figure <= most)
 

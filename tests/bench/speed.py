@@ -66,7 +66,6 @@ def markdown(megabytes: float, seed: int = 0) -> dict[str, str]:
 
 
 def questions(files: dict[str, str], seed: int = 1) -> list[str]:
-    """Queries of three to eight words that stand somewhere in the files, common and rare ones."""
     random = Random(seed)
     texts = list(files.values())
     found = []
@@ -77,7 +76,6 @@ def questions(files: dict[str, str], seed: int = 1) -> list[str]:
 
 
 def rows() -> Iterator[Row]:
-    """Times in ms, the best of some, at each of `SIZES`; sizes of the databases as multiples of the text."""
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
@@ -190,7 +188,6 @@ def _ask(db: Database, query: str) -> None:
 
 
 def _timed(act: Callable[[], _T]) -> tuple[float, _T]:
-    """Milliseconds, and what it gave."""
     begin = time.perf_counter()
     found = act()
     return (time.perf_counter() - begin) * 1000, found

@@ -34,8 +34,6 @@ _LINE = "    value_{0} = read(path, column={0})  # <- the {0}th & last\n"
 
 
 def texts() -> dict[str, Any]:
-    """kind -> a function from a length to an answer of that length."""
-
     def cut(parts: Iterator[str], length: int, head: str = "") -> str:
         out = head
         while len(out) < length:
@@ -82,17 +80,14 @@ class Wire:
 
     @property
     def final(self) -> int:
-        """Bytes of the outputs as they stand in the end."""
         return sum(self.last.values())
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes of all the messages."""
         return sum(size for _, _, size in self.sent)
 
     @property
     def ratio(self) -> float:
-        """Bytes sent for each byte that stands there in the end."""
         return self.sent_bytes / self.final
 
     @property
@@ -104,7 +99,6 @@ class Wire:
 
     @property
     def silence(self) -> float:
-        """The longest time between two updates."""
         moments = [at for at, _, _ in self.sent]
         return max((b - a for a, b in pairwise(moments)), default=0.0)
 
@@ -187,7 +181,6 @@ def in_kernel(kind: str, length: int) -> Wire:
 
 
 def rows() -> Iterator[Row]:
-    """Each kind of answer in two lengths, as a cell is sent it by a made clock: bytes sent beside those that stay."""
     for kind in ASKED:
         short, long = (simulated(texts()[kind](length)) for length in (20_000, 40_000))
         yield held(f"{kind} of 20,000 characters, sent", short.sent_bytes / 1000, short.final / 1000, "kB", MOST)

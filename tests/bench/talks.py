@@ -53,8 +53,6 @@ Search = Callable[[str, int | None, int | None], list[Hit]]
 
 @dataclass(frozen=True)
 class Question:
-    """A question and where its answer stands: (path, line) of each turn."""
-
     text: str
     category: int
     evidence: frozenset[tuple[str, int]]
@@ -62,8 +60,6 @@ class Question:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation as files, and what is asked of it."""
-
     files: dict[str, str]
     questions: tuple[Question, ...]
     today: date
@@ -114,7 +110,6 @@ def _places(ids: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
-    """Each way to search a conversation, by name."""
     plain = Passages(talk.files)
     yield "AND query", lambda query, k, tokens: plain.search(query, k, " AND ", stop=False)
     yield PLAIN, lambda query, k, tokens: plain.search(query, k, " OR ", stop=True)
@@ -149,15 +144,12 @@ def tool(talk: Talk) -> Search:
 
 
 def read(answer: str) -> list[Hit]:
-    """The passages of an answer of `memory_search`."""
     parts = re.split(r"^/memory/(\S+):(\d+)(?:-(\d+))? \(.*\n", answer, flags=re.M)[1:]
     rows = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
     return [Hit(path, int(a), int(b or a), text.removesuffix("\n\n"), 0.0, "") for path, a, b, text in rows]
 
 
 class Notes:
-    """Files as the tool asks for them."""
-
     def __init__(self, files: dict[str, str]) -> None:
         self.files = {path: text.encode() for path, text in files.items()}
 
@@ -203,7 +195,6 @@ def _spaced(text: str) -> str:
 
 
 def measure(question: Question, search: Search) -> tuple[float, ...]:
-    """The COLUMNS for one question."""
     hits = search(question.text, 40, None)
     found = [_found(question, hit) for hit in hits]
     some = [float(any(found[:k])) for k in (1, 6, 10)]
@@ -235,7 +226,6 @@ def _recall(question: Question, hits: Iterable[Hit]) -> float:
 
 
 def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str, list[tuple[float, ...]]]]:
-    """For each way to search, for each category and "all", what was measured for each question."""
     out: dict[str, dict[str, list[tuple[float, ...]]]] = {}
     for talk in corpus:
         for name, search in searches(talk, embedder):
@@ -249,7 +239,6 @@ def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str,
 
 
 def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
-    """The means as a table in text."""
     lines = [f"{'':24}{'category':18}{'n':>6}  " + "".join(f"{name:>9}" for name in COLUMNS)]
     for name, by in found.items():
         for kind in sorted(by, key=lambda key: (key != "all", key)):
@@ -261,10 +250,7 @@ def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
 
 
 def rows() -> Iterator[Row]:
-    """What is found of the evidence in the tests' own talks and diaries, beside plain passages.
-
-    They are harder than LoCoMo on purpose: its bounds (0.92 and 0.87) are for its own file.
-    """
+    """What is found of the evidence in the tests' own talks and diaries, beside plain passages."""
     for file in ("talks", "diaries"):
         found = results(talks(json.loads((DATA / f"{file}.json").read_text(encoding="utf-8"))))
         of = {name: [sum(col) / len(col) for col in zip(*by["all"], strict=True)] for name, by in found.items()}

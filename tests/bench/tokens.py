@@ -41,7 +41,6 @@ _QWEN = (
 
 
 def rows() -> Iterator[Row]:
-    """By counter and tokenizer: the least and the median of all kinds; with -v each kind."""
     every: dict[str, list[Counted]] = {}
     plain_of_all: list[Counted] = []
     for name in TOKENIZERS:
@@ -119,7 +118,6 @@ def tokenizer(name: str) -> Tokenizer:
 
 
 def write() -> None:
-    """Count the texts that the tests keep again, with all tokenizers."""
     known = {"o200k": _o200k(), **{name: tokenizer(name) for name in TOKENIZERS}}
     new = [{"kind": r["kind"], "text": r["text"], **{n: count(r["text"]) for n, count in known.items()}} for r in ROWS]
     FILE.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in new), "utf-8")

@@ -21,7 +21,6 @@ PAIRS = 15
 
 
 def rows() -> Iterator[Row]:
-    """`Session.run` with both checkpointers, then `%%agent` in a shell that shows nothing."""
     yield from _along("Session.run, in memory", lambda: Pair(session_turn(in_memory()), bare_turn(in_memory())))
     with tempfile.TemporaryDirectory() as folder:
         files = (Path(folder) / f"{number}.sqlite" for number in count())
@@ -34,7 +33,6 @@ def rows() -> Iterator[Row]:
 
 
 def _cell_turn() -> Turn:
-    """The turns of cells in a shell of this process, which replaces the one before it."""
     shell = Shell()
     shell.ip.user_ns["looker"] = agents.Looker()
     shell.ok("%load_ext deepnb")
@@ -62,6 +60,5 @@ def _along(name: str, make: Callable[[], Pair]) -> Iterator[Row]:
 
 
 def _row(what: str, seconds: list[tuple[float, float]]) -> Row:
-    """Medians, and the median of the ratios, pair by pair."""
     ours, bare = (median(one) * 1000 for one in zip(*seconds, strict=True))
     return held(what, ours, bare, "ms", BOUND, ratio=median(o / b for o, b in seconds))

@@ -31,7 +31,6 @@ ANSWERS = {
 
 
 def pieces(answer: str, every: int, step: int = 1) -> list[Piece]:
-    """The pieces of an answer that came `step` characters at a time."""
     growing, done = GrowingMarkdown(), []
     for at in range(0, len(answer), step):
         growing.add(answer[at : at + step])

@@ -20,8 +20,6 @@ from tests.support.scripted import Scripted
 
 @dataclass(frozen=True)
 class Place:
-    """A backend, and the directory in it where a test puts its files."""
-
     backend: BackendProtocol
     base: str = ""
 
@@ -33,7 +31,6 @@ class Place:
         return self.backend.download_files([self.base + path])[0].content
 
     def paths(self, found: Iterable[Any] | None) -> list[str]:
-        """The paths of what was found, as below `base`, in order of name."""
         assert found is not None
         assert all(info["path"].startswith(self.base) for info in found)
         return sorted(info["path"][len(self.base) :] for info in found)

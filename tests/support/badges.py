@@ -18,7 +18,6 @@ _REPOSITORY = re.compile(r"https://github\.com/([\w.-]+/[\w-][\w.-]*?)(?:\.git)?
 
 
 def badges(urls: Mapping[str, str]) -> str:
-    """One line of badges for the repository on GitHub that `urls` name; empty where none does."""
     found = next(filter(None, map(_REPOSITORY.fullmatch, urls.values())), None)
     if found is None:
         return ""
@@ -31,7 +30,6 @@ def badges(urls: Mapping[str, str]) -> str:
 
 
 def project_urls() -> dict[str, str]:
-    """`project.urls` of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return dict(project.get("urls", {}))
 

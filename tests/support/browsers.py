@@ -48,7 +48,6 @@ IDLE = """
 
 
 def script(name: str) -> str:
-    """One of the functions in JavaScript that a page is asked to call."""
     return (ROOT / "tests" / "browser" / "scripts" / f"{name}.js").read_text(encoding="utf-8")
 
 
@@ -56,7 +55,6 @@ CONTRAST = script("contrast")
 
 
 def chromium() -> str | None:
-    """The Chromium or Chrome of this machine, if there is one."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -109,7 +107,6 @@ def asked(address: str, method: str = "GET") -> Any:
 
 
 def setting(home: Path, name: str, values: dict[str, Any]) -> None:
-    """Set what a page opened from now on has as its settings."""
     place = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(values))
@@ -129,7 +126,6 @@ def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def started_chromium() -> Iterator[Any]:
-    """The machine's Chromium, as a browser of Playwright; until it is closed an event loop runs in this thread."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -142,13 +138,11 @@ def started_chromium() -> Iterator[Any]:
 
 @contextmanager
 def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
-    """A browser context of Playwright in a Chromium of its own."""
     with started_chromium() as browser:
         yield browser.new_context(viewport={"width": width, "height": height})
 
 
 def written(place: Path, sources: Sequence[str]) -> Path:
-    """A notebook of these code cells, not run yet."""
     import nbformat
 
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
@@ -159,10 +153,7 @@ def written(place: Path, sources: Sequence[str]) -> Path:
 
 
 class Notebook:
-    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7.
-
-    It takes one of the idle pages, if there is one; else it starts JupyterLab in a new page, which takes seconds.
-    """
+    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
 
     def __init__(
         self, context: Any, address: str, name: str, front: str = "lab/tree", idle: list[Any] | None = None
@@ -194,7 +185,6 @@ class Notebook:
         self._idle.append(self.page)
 
     def command(self, name: str) -> None:
-        """Run a command of JupyterLab's menus by its label."""
         menu, *inner, item = name.split(" > ")
         self.page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
         for one in inner:
@@ -211,12 +201,10 @@ class Notebook:
             self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
 
     def counts(self) -> list[str]:
-        """What stands in the prompts of the code cells."""
         script = "cells => cells.map(cell => cell.querySelector('.jp-InputPrompt').innerText)"
         return list(self.page.eval_on_selector_all(".jp-CodeCell", script))
 
     def run_all(self) -> None:
-        """Run All, as often as it takes to be heard, until the last cell has run."""
         self.ready()
         before = self.counts()
         until = time.monotonic() + 60
@@ -229,7 +217,6 @@ class Notebook:
         self.finished()
 
     def finished(self, which: slice = slice(None)) -> None:
-        """Wait until no cell waits or runs, and all of these, by default all there are, have run."""
         until, still = time.monotonic() + 120, 0
         while "*" in "".join(counts := self.counts()) or not all(re.search(r"\d", one) for one in counts[which]):
             still = 0 if "*" in "".join(counts) else still + 1
@@ -243,7 +230,6 @@ class Notebook:
         return f"{self.counts()} {said} {self.errors}"
 
     def cell(self, source: str) -> Any:
-        """The last code cell whose source holds a text."""
         inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
         return self.page.locator(".jp-CodeCell").filter(has=inputs).last
 
@@ -264,7 +250,6 @@ class Notebook:
         return cell
 
     def run(self, source: str) -> Any:
-        """Type a cell at the end and wait until it has run; gives the cell."""
         at = self.page.locator(".jp-CodeCell").count()
         cell = self.ask(source)
         self.finished(slice(at, at + 1))
@@ -280,7 +265,6 @@ class Notebook:
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def save(self) -> None:
-        """Save, and wait until the server has written it."""
         self.page.keyboard.press("Escape")
         with self.page.expect_response(self._written):
             self.page.keyboard.press("Control+s")
@@ -291,7 +275,6 @@ class Notebook:
 
     @property
     def text(self) -> str:
-        """All that can be read in the notebook."""
         return str(self.page.inner_text(".jp-Notebook"))
 
 
@@ -328,7 +311,6 @@ class Workspace:
         self.place.mkdir()
 
     def write(self, name: str, sources: Sequence[str]) -> Path:
-        """Write a notebook of these code cells, not run yet."""
         return written(self.place / name, sources)
 
     def open(self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] = SIZE) -> Notebook:
@@ -342,7 +324,6 @@ class Workspace:
         return notebook
 
     def run(self, name: str, sources: Sequence[str], front: str = "lab/tree", **how: Any) -> Notebook:
-        """Write a notebook, open it and run all of its cells."""
         self.write(name, sources)
         notebook = self.open(name, front, **how)
         notebook.run_all()
@@ -368,7 +349,6 @@ class Workspace:
         return there
 
     def end_kernels(self) -> None:
-        """End the kernels of all notebooks of the directory."""
         for session in asked(f"{self.server.address}/api/sessions"):
             if session["path"].startswith(f"{self.folder}/"):
                 asked(f"{self.server.address}/api/sessions/{session['id']}", "DELETE")

@@ -21,7 +21,6 @@ NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and clo
 
 
 def purpose(request: dict[str, Any]) -> str:
-    """What a request is for: flush, summary or answer."""
     last = json.dumps(request["messages"][-1])
     return "flush" if "<leaving>" in last else "summary" if "<messages>" in last else "answer"
 
@@ -38,7 +37,6 @@ def agent(step: Callable[[list[Any]], Any], kept: str = "NO_REPLY") -> Callable[
 
 
 def results(messages: list[dict[str, Any]]) -> list[Any]:
-    """The tool results at the end of a request."""
     found: list[Any] = []
     for message in reversed(messages):
         content = message["content"]
@@ -58,7 +56,6 @@ def looks_then_answers(results: list[Any]) -> Any:
 
 @contextmanager
 def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
-    """A chat model of the provider's own class, and the server it talks to."""
     same: Any = {"api_key": "x", "max_retries": 0, "streaming": True}
     if provider == "anthropic":
         from langchain_anthropic import ChatAnthropic  # 3,000 modules
@@ -72,13 +69,11 @@ def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def serving(provider: str, answer: Any, **options: Any) -> Iterator[tuple[Session, Any]]:
-    """A session with such a model, and its server."""
     with cached_model(provider, answer) as (model, server):
         yield Session(model=model, max_input_tokens=200_000, **options), server
 
 
 def share(calls: Iterable[Call]) -> float:
-    """The part of the input of some calls that was read from the cache."""
     usages = [call.usage for call in calls]
     assert usages and None not in usages
     return share_of([usage for usage in usages if usage])

@@ -51,8 +51,6 @@ class Block:
 
 @dataclass(frozen=True)
 class Fail:
-    """A status other than 200."""
-
     status: int
     message: str = "scripted failure"
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -60,13 +58,10 @@ class Fail:
     kind: str = ""
     """What the provider calls the error; empty for what goes with the status."""
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else it says of the error."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes sent as the body, whatever they are."""
-
     body: bytes
 
 
@@ -101,10 +96,8 @@ class ChatServer:
     pages: dict[str, Any] = field(default_factory=dict)
     """Path -> what a GET of it gives; a number is a status."""
     asked: list[str] = field(default_factory=list)
-    """The paths of the GETs."""
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        """The bytes of a response, event by event."""
         raise NotImplementedError
 
     def opening(self, request: dict[str, Any]) -> int:
@@ -196,18 +189,15 @@ class ChatServer:
 
 
 def words(text: str) -> Iterator[str]:
-    """A text in pieces, each word with the blank before it."""
     for i, word in enumerate(text.split(" ")):
         yield word if i == 0 else f" {word}"
 
 
 def fragments(call: Use) -> Iterator[str]:
-    """The arguments of a call, in pieces."""
     args = arguments(call)
     for i in range(0, len(args), call.size):
         yield args[i : i + call.size]
 
 
 def arguments(call: Use) -> str:
-    """The arguments of a call as JSON."""
     return call.args if isinstance(call.args, str) else json.dumps(call.args)

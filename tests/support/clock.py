@@ -12,8 +12,6 @@ EAST = timezone(timedelta(hours=9))
 
 
 class Clock:
-    """A time that is moved on by hand."""
-
     def __init__(self, at: str, zone: timezone = EAST) -> None:
         self.at = datetime.fromisoformat(at).replace(tzinfo=zone)
 

@@ -57,7 +57,6 @@ def notices(s: Session) -> list[str]:
 
 
 def prompt_text(model: Scripted) -> str:
-    """The last request for an answer, as one text."""
     return "\n".join(m.text for m in model.requests[-1])
 
 

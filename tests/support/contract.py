@@ -35,8 +35,6 @@ SETTINGS: Mapping[str, Any] = {"model": "some-model", "api_key": "x", "max_retri
 
 @dataclass(frozen=True)
 class Scenario:
-    """Prompts of a session, and what the model answers to its requests, in order."""
-
     name: str
     answers: tuple[Any, ...]
     prompts: tuple[str, ...] = ("hi",)
@@ -49,8 +47,6 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a scenario: the session, and the requests that its model was sent."""
-
     session: Session
     requests: tuple[dict[str, Any], ...]
 
@@ -60,14 +56,12 @@ Play = Callable[[Scenario], Played]
 
 @contextmanager
 def openai(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """ChatOpenAI over chat completions, and its server."""
     with OpenAIServer(list(answers)) as server:
         yield ChatOpenAI(base_url=server.url, stream_usage=True, **{**SETTINGS, **settings}), server
 
 
 @contextmanager
 def responses(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """ChatOpenAI over Responses, which keeps nothing on the server."""
     more: Any = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
     with OpenAIServer(list(answers)) as server:
         yield ChatOpenAI(base_url=server.url, **{**SETTINGS, **more, **settings}), server
@@ -88,8 +82,6 @@ SERVED: Mapping[str, Served] = {"openai": openai, "responses": responses, "anthr
 
 
 def served(make: Served) -> Play:
-    """A scenario played by such a model."""
-
     def play(scenario: Scenario) -> Played:
         profile = {**PROFILE, "image_inputs": scenario.sees}
         with make(scenario.answers, profile=profile) as (model, server):
@@ -200,10 +192,7 @@ def _in_order(events: Iterable[Any]) -> list[Any]:
 
 
 def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
-    """The thread as its transcript tells it, and how many lines of each kind there are.
-
-    Results of tools that ran side by side join as they come, and are moved to their places.
-    """
+    """The thread as its transcript tells it, and how many lines of each kind there are."""
     lines = s.workspace.transcripts[s.thread].read()[0]
     told = [{**line.data, "parent": None} for line in live_messages(lines)]
     kinds = Counter(line.type for line in lines if line.type not in ("moved", "head"))

@@ -10,7 +10,6 @@ import psycopg
 
 
 def execute(where: str, sql: str) -> None:
-    """Change something behind the session's back."""
     if "://" in where:
         with psycopg.connect(where) as server:
             server.execute(sql)  # type: ignore[call-overload]

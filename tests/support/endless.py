@@ -14,8 +14,6 @@ from deepnb.models.teaching import TeachingModel
 
 
 class Endless(TeachingModel):
-    """One of its answers has no end."""
-
     words: int = 8
     """After so many words of the answer the same word follows for ever."""
     first: int = 1

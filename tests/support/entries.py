@@ -19,7 +19,6 @@ from tests.support import source
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return every entry, in the order of the reference."""
     topics = (topic(FOLDER / f"{name}.md") for name in TOPICS)
     magics = chain.from_iterable(map(magic_entries, MAGICS))
     modules = chain.from_iterable(map(module_entries, MODULES))
@@ -44,7 +43,6 @@ def topic(file: Path) -> Entry:
 
 
 def magic_entries(magic: str) -> list[Entry]:
-    """Return the forms of a magic, the options of a prompt, and its subcommands."""
     kind = f"%{magic}"
     _, forms, _ = ABOUT[magic]
     options = OPTIONS if magic == "agent" else ()
@@ -89,7 +87,6 @@ def option_entries() -> list[Entry]:
 
 
 def module_entries(module: str) -> Iterator[Entry]:
-    """Yield the public names of a module, each followed by what it has; errors have a section of their own."""
     errors = source.public_names(_ERRORS)
     for name in source.public_names(module):
         if module == "deepnb" and name in errors:
@@ -102,7 +99,6 @@ def module_entries(module: str) -> Iterator[Entry]:
 
 
 def class_entries(owner: str, module: str, name: str) -> Iterator[Entry]:
-    """Yield a part of a session, and what it has."""
     yield Entry(owner, owner, source.describe(module, name).doc, "Python")
     yield from _members(owner, module, name)
 
@@ -173,13 +169,11 @@ _SECTIONS = {
 
 
 def reference_text() -> str:
-    """Return the whole file."""
     contents = "\n".join(f"- [{title}](#{anchor(title)})" for title in _SECTIONS)
     return "\n".join([_HEAD, contents, *(line for title in _SECTIONS for line in _section(title))]) + "\n"
 
 
 def anchor(heading: str) -> str:
-    """Return a heading as GitHub names it in a link."""
     kept = "".join(char for char in heading.lower() if char.isalnum() or char in "-_ ")
     return kept.replace(" ", "-")
 

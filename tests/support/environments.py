@@ -51,7 +51,6 @@ def built(place: Path, target: str, source: Path = ROOT) -> Path:
 
 
 def _uv() -> str | None:
-    """uv, which installs in seconds: that of the PATH, or the one beside this Python."""
     return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 

@@ -14,8 +14,6 @@ from tests.data import sections
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """Cells that are run one after the other, the last of which fails."""
-
     name: str
     cells: tuple[str, ...]
     line: str
@@ -54,10 +52,8 @@ def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
 
 
 def cell_file(number: int) -> str:
-    """The name that the code of a cell has."""
     return f"<ipython-input-{number}-case>"
 
 
 def cell_label(file: str) -> str:
-    """What a front end calls it."""
     return f"In[{file.split('-')[2]}]" if file.startswith("<ipython-input") else ""

@@ -139,7 +139,6 @@ def _watched(client: socket.socket, address: str) -> list[str]:
 
 
 def _run(arguments: list[str]) -> None:
-    """What `python` does with these arguments."""
     import runpy
     from types import ModuleType
 
@@ -156,7 +155,6 @@ def _run(arguments: list[str]) -> None:
 
 
 def _ask(address: str, arguments: list[str]) -> None:
-    """Have a program run in a fork, and end as it does."""
     server = socket.socket(socket.AF_UNIX)
 
     def pass_on(number: int, frame: Any) -> None:

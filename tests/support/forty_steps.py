@@ -27,7 +27,6 @@ def broken() -> str:
 
 
 def options() -> dict[str, Any]:
-    """What the session is made with."""
     helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
     return {
         "tools": [send, broken],
@@ -38,8 +37,6 @@ def options() -> dict[str, Any]:
 
 
 def steps(s: Session) -> Iterator[Callable[[], object]]:
-    """The forty, one after the other."""
-
     def answer(*answers: Any) -> None:
         s.options.model.answers = list(answers)
         s.options.model.requests.clear()
@@ -104,7 +101,6 @@ def steps(s: Session) -> Iterator[Callable[[], object]]:
 
 
 def model() -> Paid:
-    """The scripted model of the session."""
     return Paid(answers=["ok"])
 
 

@@ -37,17 +37,13 @@ async def fetch(key: str) -> str:
 
 
 def model(name: str = "lookup", *more: Any) -> Scripted:
-    """Calls the tool, answers, and goes on in text."""
     return Scripted(answers=[call(name, key="answer"), ANSWER, *(more or ("As before.",))])
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the eight."""
-
     make: Callable[[Path], Any]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What `Session` is given beside the graph."""
     has: frozenset[str] = frozenset()
     """The features it has, of those that some lack."""
     tool: str = "lookup"
@@ -80,8 +76,6 @@ def _agent_with_checkpointer(folder: Path) -> Any:
 
 
 class Added(TypedDict):
-    """A state with reducers that only add."""
-
     messages: Annotated[list[AnyMessage], operator.add]
     seen: Annotated[list[str], operator.add]
 
@@ -132,8 +126,6 @@ def _async_only(folder: Path) -> Any:
 
 
 class Chat(TypedDict):
-    """A state whose conversation is called otherwise."""
-
     chat: Annotated[list[AnyMessage], add_messages]
 
 

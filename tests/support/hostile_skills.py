@@ -29,7 +29,6 @@ FILES = {"carriage returns": b"---\n" + b"\r" * 9_000_000, "hyphens": b"-" * 9_0
 
 
 def headers() -> Iterator[Case]:
-    """Long headers, and long files."""
     for part in PARTS:
         for key in (b"x: ", b"", b"allowed-tools: "):
             data = START + key + part * (LONG // len(part)) + b"\n---\n"
@@ -39,7 +38,6 @@ def headers() -> Iterator[Case]:
 
 
 def frozen() -> Iterator[Case]:
-    """The frozen cases."""
     cases = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
     for case in cases:
         data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
@@ -116,5 +114,4 @@ def zips() -> Iterator[Case]:
 
 
 def main(limit: float = LIMIT) -> None:
-    """All of them."""
     run_each((*headers(), *frozen(), *on_disk(), *zips()), limit)

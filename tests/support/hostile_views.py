@@ -28,8 +28,6 @@ from deepnb.views.view import View
 
 
 class Found:
-    """A hit of a search."""
-
     def __init__(self, x: str) -> None:
         self.path, self.text, self.leg, self.heading = x, x, x, x
         self.start, self.end, self.score = 1, 2, 0.5

@@ -77,12 +77,10 @@ def keep(ip: Any) -> Callable[[str], None]:
 
 
 def _close_widgets() -> None:
-    """Close what a front end would still draw, and what it could still click."""
     if "ipywidgets" in sys.modules:
         sys.modules["ipywidgets"].Widget.close_all()
 
 
 def _close_figures() -> None:
-    """Forget figures that a cell left open."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")

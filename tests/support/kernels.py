@@ -24,18 +24,14 @@ HANG = 240.0
 
 @dataclass
 class Ran:
-    """One cell that was run."""
-
     reply: dict[str, Any]
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def of(self, *kinds: str) -> list[dict[str, Any]]:
-        """The contents of the messages of these types, in order."""
         return [m["content"] for m in self.messages if m["msg_type"] in kinds]
 
     @property
     def status(self) -> str:
-        """`ok`, `error` or `aborted`."""
         return str(self.reply["status"])
 
     @property
@@ -54,14 +50,12 @@ class Ran:
 
     @property
     def text(self) -> str:
-        """All text shown at the end, display by display, then what was printed."""
         data = [d.get("text/plain", "") for d in self.outputs.values()]
         printed = "".join(s["text"] for s in self.of("stream"))  # one line may come in several pieces
         return "\n".join([*data, *filter(None, (printed,))])
 
     @property
     def printed(self) -> str:
-        """What was printed on stderr."""
         return "".join(s["text"] for s in self.of("stream") if s["name"] == "stderr")
 
 
@@ -78,7 +72,6 @@ class Kernel:
         self.client.wait_for_ready(timeout=HANG)
 
     def send(self, cell: str, cell_id: str | None = None, *, stop_on_error: bool = True) -> str:
-        """Ask for a cell to be run; gives the id of the request."""
         content = {
             "code": cell,
             "silent": False,
@@ -108,7 +101,6 @@ class Kernel:
         return messages
 
     def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None) -> Ran:
-        """Wait until a request is answered and the kernel idle."""
         messages = self.published(request, when)
         while True:
             reply = self.client.get_shell_msg(timeout=HANG)
@@ -116,26 +108,21 @@ class Kernel:
                 return Ran(reply["content"], messages)
 
     def run(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell to its end."""
         return self.wait(self.send(cell, cell_id))
 
     def ok(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell that must not fail."""
         ran = self.run(cell, cell_id)
         assert (ran.status == "ok" or ran.asks) and not ran.printed, f"{cell!r}: {ran.reply} {ran.printed}"
         return ran
 
     def value(self, expression: str) -> str:
-        """The text of an expression's value."""
         return str(self.ok(expression).of("execute_result")[0]["data"]["text/plain"])
 
     def interrupt(self) -> None:
-        """What the stop button does."""
         client = self.manager.provisioner.pid  # type: ignore[union-attr]
         os.killpg(os.getpgid(forks.process(client)), signal.SIGINT)  # no client, which would pass it on later
 
     def close(self) -> None:
-        """End the process."""
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
 
@@ -151,7 +138,6 @@ class Cell:
         ]
 
     def click(self, word: str, which: int = -1) -> Ran:
-        """Click the newest button with this word on it, or another one; gives what came of it."""
         opened = [m["content"] for m in self.ran.messages if m["msg_type"] == "comm_open"]
         ids = [c["comm_id"] for c in opened if c["data"]["state"].get("description") == word]
         assert ids, f"no button {word!r}"
@@ -195,10 +181,7 @@ _RESTORE = "__import__('builtins').__dict__['restore_kernel']"
 
 
 class Pool:
-    """The one kernel of this process that all files share; what one file leaves in it is gone before the next.
-
-    A test that kills or restarts a kernel, or needs another environment at its start, makes a `Kernel` of its own.
-    """
+    """The one kernel of this process that all files share; what one file leaves in it is gone before the next."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -206,10 +189,7 @@ class Pool:
         self._kernel: Kernel | None = None
 
     def clean(self) -> Kernel:
-        """Return the kernel, as it was when it had just started, in a new working directory.
-
-        One that a test has broken, which is that test's failure, gives its place to another.
-        """
+        """Return the kernel, as it was when it had just started, in a new working directory."""
         self._files += 1
         folder = self._place / f"files-{self._files}"
         folder.mkdir()
@@ -229,7 +209,6 @@ class Pool:
             return False
 
     def close(self) -> None:
-        """End the kernel."""
         if self._kernel is not None:
             self._kernel.close()
             self._kernel = None
@@ -247,7 +226,6 @@ class Pool:
 
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """The kernel that is shared by all tests of this process, started when one first asks for it."""
     pool = Pool(tmp_path_factory.mktemp("kernels"))
     yield pool
     pool.close()
@@ -255,7 +233,6 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 
 @pytest.fixture(scope="module")
 def one_kernel(kernels: Pool) -> Kernel:
-    """The kernel that is shared, with nothing in it of another file."""
     return kernels.clean()
 
 

@@ -37,8 +37,6 @@ POINTS = 900
 
 
 class Story(Scripted):
-    """Does what the last prompt says."""
-
     answers: list[Any] = []  # noqa: RUF012
     sent: Path = Path()
     """What was sent: a call whose result a compaction took out of sight is not made again."""
@@ -69,8 +67,6 @@ class Story(Scripted):
 
 
 class Life:
-    """One session, and the file in which what is done is told."""
-
     def __init__(self, where: str, folder: Path) -> None:
         self.log, self.sent = folder / "log.jsonl", folder / "sent"
 
@@ -86,7 +82,6 @@ class Life:
             self.s.memory.write("/MEMORY.md", "- begun\n")
 
     def state(self) -> dict[str, Any]:
-        """What is there: the prompts of each thread, and the lines of memory."""
         here = self.s.thread
         threads = {}
         for info in self.s.threads:
@@ -205,7 +200,6 @@ def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
 
 
 def check(where: str, folder: Path) -> None:
-    """Compare what is there with what was told, and finish what was left."""
     life = Life(where, folder)
     lines = [json.loads(line) for line in life.log.read_text().splitlines()] if life.log.exists() else []
     told = max((n for n, line in enumerate(lines) if "state" in line), default=-1)
@@ -269,7 +263,6 @@ def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(s: Session) -> list[str]:
-    """The lines of memory that turns have added."""
     texts = (text for path, text in s.files.items() if path == "/MEMORY.md" or path.startswith("/memory/2"))
     return [line for text in texts for line in text.splitlines() if line.startswith("- ")]
 

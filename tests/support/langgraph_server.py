@@ -49,17 +49,14 @@ class LangGraphServer:
         self._process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
-        """It answers when this ends."""
         with open(self._log, "a") as log:
             self._process = subprocess.Popen(self._command, cwd=self._app, env=self._env, stdout=log, stderr=log)
         _await(self.url, self._process, self._log)
 
     def kill(self) -> None:
-        """It ends at once, and saves nothing."""
         self._end(lambda process: process.kill())
 
     def stop(self) -> None:
-        """It ends in order, and saves all."""
         self._end(lambda process: process.terminate())
 
     def _end(self, how: Callable[[subprocess.Popen[Any]], None]) -> None:
@@ -71,7 +68,6 @@ class LangGraphServer:
 
 @contextmanager
 def langgraph_server(app: Path, programs: Path, home: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """The address of a server that serves a directory, which it writes to."""
     server = LangGraphServer(app, programs, home, env)
     try:
         server.start()

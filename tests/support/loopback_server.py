@@ -21,15 +21,11 @@ CUT = "cut"
 
 @dataclass
 class LoopbackServer:
-    """Threads and runs in memory."""
-
     faults: dict[str, tuple[int | str, str]] = field(default_factory=dict)
     """A part of METHOD PATH -> (status or CUT, what is said; of a redirect, where to)."""
     headers: list[Mapping[str, str]] = field(default_factory=list)
-    """Of every request, names in lower case."""
     threads: dict[str, dict[str, Any]] = field(default_factory=dict)
     states: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """Thread -> its states, the newest last."""
     runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     modes: list[str] = field(default_factory=lambda: ["values"])
     url: str = ""
@@ -134,7 +130,6 @@ def _id(state: Mapping[str, Any]) -> str:
 
 @contextmanager
 def loopback_server() -> Iterator[LoopbackServer]:
-    """One that runs."""
     server = LoopbackServer()
 
     class Handler(BaseHTTPRequestHandler):

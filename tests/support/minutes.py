@@ -10,7 +10,6 @@ from typing import Any
 
 
 def told(files: list[Path]) -> str:
-    """A line for each folder, and one for each of the slowest ten tests."""
     seconds: Any = Counter()
     folders: Any = Counter()
     counts = Counter[str]()

@@ -40,7 +40,6 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeou
 
 
 def read(path: Path) -> Any:
-    """A notebook, as nbformat 4."""
     return nbformat.read(path, as_version=4)
 
 
@@ -50,12 +49,7 @@ def execute(
     python: Path | None = None,
     watch: Callable[[int], object] = id,
 ) -> Any:
-    """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises.
-
-    Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what is in theirs
-    (memory files, IPython's settings) is not shown. `python` is the kernels' interpreter; without it they are forks.
-    `watch` is called with a kernel's process id after each cell.
-    """
+    """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises."""
     notebook = read(path)
     with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
@@ -97,7 +91,6 @@ def copied(path: Path) -> Iterator[str]:
 
 
 def _by_kernel(notebook: Any) -> list[list[Any]]:
-    """The cells of each kernel."""
     kernels: list[list[Any]] = [[]]
     for cell in notebook.cells:
         if "restart" in cell.metadata.get("tags", ()):
@@ -115,11 +108,7 @@ def _fonts() -> str:
 
 
 def texts(notebook: Any) -> Iterator[tuple[str, str]]:
-    """(cell id, text of its outputs one below the other), times and durations masked.
-
-    How the cards of calls that run side by side are spread over outputs is a matter of time. Of a picture only its kind
-    is told: fonts, and versions of matplotlib, change its bytes.
-    """
+    """(cell id, text of its outputs one below the other), times and durations masked."""
     for cell in notebook.cells:
         parts = []
         for output in cell.get("outputs", ()):

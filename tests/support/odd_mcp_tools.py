@@ -161,7 +161,6 @@ ODD: Mapping[str, Odd] = {
 
 
 def serve() -> None:
-    """Serve them over stdio."""
     server: Any = Server("odd")
     by_name = {odd.name: odd for odd in ODD.values()}
 

@@ -19,13 +19,10 @@ class OllamaServer:
     says: str = "Hello from this machine."
     asked: list[str] = field(default_factory=list)
     context: Mapping[str, int] = field(default_factory=dict)
-    """Name -> the longest context."""
     loaded: Mapping[str, int] = field(default_factory=dict)
-    """Name -> the context that it is loaded with."""
     reads: int = 30
     """Tokens of each prompt, as it reports them."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    """Of the chats."""
     drip: threading.Event | None = None
     """Answers come a byte at a time, without end, until it is set."""
 

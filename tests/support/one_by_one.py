@@ -13,7 +13,6 @@ from tests import ROOT
 Case = tuple[str, Callable[[], object]]
 
 LIMIT = 10.0
-"""Seconds for one case."""
 
 
 def run_each(cases: Iterable[Case], limit: float = LIMIT) -> None:

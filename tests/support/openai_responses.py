@@ -54,7 +54,6 @@ def _item(index: int, one: Any, items: list[dict[str, Any]], number: int) -> Ite
 
 
 Item = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
-"""As it begins, the events between, as it ends."""
 
 
 def _message(index: int, say: Say) -> Item:

@@ -18,16 +18,11 @@ _KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_
 
 @dataclass
 class OpenAIServer(ChatServer):
-    """Speaks OpenAI's chat completions, which have no thoughts, and its Responses.
-
-    With a `cache` it reports what of each prompt was cached.
-    """
+    """Speaks OpenAI's chat completions, which have no thoughts, and its Responses."""
 
     cache: PrefixCache | None = None
     reports: int = 100
-    """Tokens of a prompt that are reported without one."""
     details: bool = True
-    """Whether it reports what was cached."""
 
     @property
     def url(self) -> str:

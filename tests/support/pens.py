@@ -30,8 +30,6 @@ class Change:
 
 
 class Pen:
-    """A writer: the user of a session, its agent, or a nested agent."""
-
     def __init__(self, session: Session, name: str, origin: str, agent: tuple[str, ...] = ()) -> None:
         self.session, self.name, self.n = session, name, 0
         self._facts = {"origin": origin, "agent": agent}
@@ -39,7 +37,6 @@ class Pen:
         self.read()
 
     def read(self) -> None:
-        """See the file as it is now."""
         if self._facts["origin"] == "user":
             self.view = self.session.memory.read(PATH).splitlines()
             return
@@ -47,7 +44,6 @@ class Pen:
             self.view = self.session.backend.read(PATH).file_data["content"].splitlines()  # type: ignore[index]
 
     def do(self, how: str, at: int) -> Change | None:
-        """Read, or change a line."""
         if how != "read":
             return self.change(how, at)
         self.read()
@@ -92,7 +88,6 @@ class Law:
 
     @property
     def text(self) -> str | None:
-        """The file as the journal tells it."""
         return self._texts.text(PATH)
 
     def check(self, log: tuple[Entry, ...], changes: list[Change]) -> None:

@@ -48,7 +48,6 @@ def server() -> Iterator[str]:
 
 
 def new_database(address: str) -> str:
-    """The address of a new, empty database of a server."""
     import psycopg
 
     name = f"t{uuid4().hex[:12]}"

@@ -13,18 +13,13 @@ import polars as pl
 
 @dataclass(frozen=True)
 class Table:
-    """A table, and which of its columns can be asked what."""
-
     name: str
     value: Any
-    """As it is in the kernel."""
     frame: pd.DataFrame
     """The same for pandas; text is text, and missing is missing."""
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
-    """Columns of few distinct labels."""
     time: pd.Series | None = None
-    """When each row was."""
     time_column: str | None = None
     """The column that says it; None for the index."""
     id: str | None = None
@@ -34,7 +29,6 @@ class Table:
 
 @cache
 def tables() -> dict[str, Table]:
-    """All eight, by the names of their variables; the same in each process."""
     made = (_crates(), _orders(), _customers(), _readings(), _parcels(), _sales(), _answers(), _invoices())
     return {one.name: one for one in made}
 

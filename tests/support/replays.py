@@ -13,17 +13,13 @@ from deepnb import Session
 from deepnb.models.tapes.tape import Tape, days_near, masked, read_tape
 
 Script = Callable[[Session], None]
-"""What is done in a session."""
 
 _OWN = ("id", "seconds", "started", "model", "checkpoint", "request", "digest", "key", "at", "usage_cost")
 """Fields that differ from run to run: ids, times, and the name of the model."""
 
 
 def replayed(made: Callable[..., Session], model: Any, script: Script, file: Path) -> tuple[Session, Session]:
-    """A session in which the script was recorded, and another of the same kind in which the tape answered.
-
-    The marks of flushes are numbered in both: they are made of ids that are drawn, and counted in the prompt.
-    """
+    """A session in which the script was recorded, and another of the same kind in which the tape answered."""
     with _marks():
         recorded = made(model=model)
         recorded.record(file)
@@ -90,10 +86,8 @@ def _rows(session: Session, days: frozenset[str]) -> list[dict[str, Any]]:
 
 
 def tape(file: Path) -> Tape:
-    """What is in a file."""
     return read_tape(file.read_bytes(), file.name)
 
 
 def untimed(tape: Tape) -> list[tuple[Any, ...]]:
-    """The exchanges of a tape without their times and the names of models."""
     return [(e.purpose, e.tools, e.messages, tuple(p for _, p in e.pieces), e.error) for e in tape.exchanges]

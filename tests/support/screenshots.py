@@ -17,8 +17,6 @@ LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\npla
 
 @dataclass(frozen=True)
 class Picture:
-    """Cells to run, and the one that is shown from its top; `click` is a tab or a fold in it."""
-
     name: str
     cells: tuple[str, ...]
     shown: str
@@ -70,7 +68,6 @@ PICTURES = (
 
 
 def take(picture: Picture, context: Any, address: str, target: Path) -> None:
-    """Run the cells in JupyterLab, and take the picture from the shown cell on."""
     lab = Notebook(context, address, f"{picture.name}.ipynb")
     lab.page.set_viewport_size({"width": 1200, "height": picture.height})
     lab.run_all()

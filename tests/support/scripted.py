@@ -16,17 +16,14 @@ __all__ = ["Paid", "Scripted", "call", "prompt", "results", "session", "unasked"
 
 
 def session(*answers: Any, **options: Any) -> Session:
-    """A session with a model that gives these answers."""
     return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
 def prompt(s: Session) -> str:
-    """The system prompt of the last request."""
     return str(s.options.model.requests[-1][0].text)
 
 
 def results(s: Session) -> list[str]:
-    """What the calls of the last turn gave."""
     return [event.result for event in s.last.events if isinstance(event, ToolEnded)] if s.last else []
 
 

@@ -28,7 +28,6 @@ ANSWERS = [
 
 
 def story(app: Path, programs: Path, home: Path) -> dict[str, Any]:
-    """Two turns in one thread, the second with an approval, then one in another thread, with memory and a subagent."""
     with OpenAIServer(ANSWERS) as model:
         env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none"}
         env |= {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}

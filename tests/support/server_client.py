@@ -19,7 +19,6 @@ from tests import ROOT
 
 @contextmanager
 def client(url: str, thread: str, prompt: str) -> Iterator[subprocess.Popen[str]]:
-    """That program, which is killed in the end."""
     command = [sys.executable, "-m", "tests.support.server_client", url, thread, prompt]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
@@ -30,7 +29,6 @@ def client(url: str, thread: str, prompt: str) -> Iterator[subprocess.Popen[str]
 
 
 def told(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The next line."""
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line, "the program has ended"

@@ -12,8 +12,6 @@ STEPS = 20
 
 
 def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
-    """What the session holds after each step."""
-
     def run(prompt: str) -> None:
         try:
             s.run(prompt)
@@ -63,7 +61,6 @@ def left(s: deepnb.Session) -> dict[str, Any]:
 
 
 def turn(t: Turn) -> dict[str, Any]:
-    """One turn."""
     return {
         "number": t.number,
         "prompt": t.prompt,
@@ -81,6 +78,5 @@ def turn(t: Turn) -> dict[str, Any]:
 
 
 def state(s: Snapshot) -> dict[str, Any]:
-    """A state."""
     messages = [(m.role, m.text, [(c.name, c.args) for c in m.tool_calls], m.status) for m in s.messages]
     return {"files": dict(s.files), "memory": dict(s.memory), "messages": messages, "next": s.next}

@@ -16,8 +16,6 @@ from traitlets.config import Config
 
 @dataclass(frozen=True)
 class Ran:
-    """One cell that was run."""
-
     out: str
     err: str
     value: Any
@@ -25,7 +23,6 @@ class Ran:
 
     @property
     def asks(self) -> bool:
-        """Whether it ended at a card, which stops Run All."""
         return type(self.error).__name__ == "ApprovalNeeded"
 
     @property
@@ -35,8 +32,6 @@ class Ran:
 
 
 class Shell:
-    """A shell of its own; only one lives at a time."""
-
     def __init__(self) -> None:
         config = Config()
         config.HistoryManager.enabled = False
@@ -45,14 +40,12 @@ class Shell:
         self.ip = InteractiveShell.instance(config=config)
 
     def run(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell as a front end would."""
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             result = self.ip.run_cell(cell, store_history=False, cell_id=cell_id)
         return Ran(out.getvalue(), err.getvalue(), result.result, result.error_before_exec or result.error_in_exec)
 
     def ok(self, cell: str, cell_id: str | None = None) -> str:
-        """What a cell that must not fail printed."""
         ran = self.run(cell, cell_id)
         assert (ran.error is None and not ran.err) or ran.asks, f"{cell!r}: {ran.err or ran.error}"
         return ran.out
@@ -68,13 +61,11 @@ class Shell:
 
     @property
     def session(self) -> Any:
-        """The session of the loaded extension."""
         import deepnb
 
         return deepnb.current()
 
     def close(self) -> None:
-        """Unload, and give the place to the next."""
         self.run("%unload_ext deepnb")
         with patch("gc.collect"):  # IPython asks for one, which is half of the time of a test with a shell
             self.ip.atexit_operations()
@@ -84,7 +75,6 @@ class Shell:
 
 @pytest.fixture
 def bare_shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A shell without deepnb."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     shell = Shell()
     yield shell
@@ -93,6 +83,5 @@ def bare_shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def shell(bare_shell: Shell) -> Shell:
-    """A shell with deepnb loaded."""
     bare_shell.ok("%load_ext deepnb")
     return bare_shell

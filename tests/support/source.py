@@ -23,8 +23,6 @@ _LONG = 40
 
 @dataclass(frozen=True)
 class Member:
-    """What a class or a module has: a function, a property, a field, another name for a type."""
-
     name: str
     signature: str
     doc: str
@@ -38,7 +36,6 @@ def public_names(module: str) -> list[str]:
 
 
 def describe(module: str, name: str) -> Member:
-    """Return the signature and the docstring of a public name."""
     real = _real(module, name)
     is_class = inspect.isclass(real)
     if not is_class and not callable(real):  # another name for types
@@ -159,5 +156,4 @@ def _real(module: str, name: str) -> Any:
 
 @cache
 def _node(real: Any) -> Any:
-    """Return the definition of a class or a function, parsed."""
     return ast.parse(textwrap.dedent(inspect.getsource(real))).body[0]

@@ -28,7 +28,6 @@ class Strict(ChatServer):
     refused: list[str] = field(default_factory=list)
 
     def problems(self, body: Body) -> Iterator[str]:
-        """What the provider would refuse the request for."""
         raise NotImplementedError
 
     def _take(self, request: dict[str, Any], handler: Any) -> Any:
@@ -41,8 +40,6 @@ class Strict(ChatServer):
 
 @dataclass
 class StrictOpenAI(Strict, OpenAIServer):
-    """Chat completions and Responses."""
-
     def problems(self, body: Body) -> Iterator[str]:
         tools = body.get("tools") or ()
         yield from _openai_tools([one.get("function", one) for one in tools])

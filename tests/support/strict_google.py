@@ -33,8 +33,6 @@ def _signed(think: Think) -> str:
 
 
 class GoogleServer(ChatServer):
-    """generateContent, streamed."""
-
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
         if isinstance(answer, Fail):
             error = {"code": answer.status, "message": answer.message, "status": "INVALID_ARGUMENT"}
@@ -57,8 +55,6 @@ class GoogleServer(ChatServer):
 
 
 class OllamaChat(ChatServer):
-    """/api/chat, streamed."""
-
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
         if isinstance(answer, Fail):
             yield json.dumps({"error": answer.message}).encode()

@@ -21,14 +21,10 @@ if TYPE_CHECKING:
     from tests.support.table_questions import Pair
 
 _CALLS = 12
-"""Model calls after which there is no answer."""
 
 
 def ask(pair: Pair) -> str:
-    """What the user reads: what approved code put out, then the answer.
-
-    The model and the tools are called in a loop of their own, which takes a fifth of the time of a session.
-    """
+    """What the user reads: what approved code put out, then the answer."""
     kernel = _kernel()
     kernel.restart(pair)
     messages: list[BaseMessage] = [SystemMessage("You are an agent in the user's notebook.")]

@@ -23,26 +23,19 @@ from tests.support.table_verdicts import Truth, Verdict, verdict
 
 @dataclass(frozen=True)
 class Pair:
-    """A question about the tables of a kernel, and what is true."""
-
     question: str
     table: str
     kernel: tuple[str, ...]
-    """The variables that are there."""
     truth: Truth
     template: str
     earlier: str = ""
-    """What was asked before it, in the same thread."""
 
 
 Group = tuple[Callable[[Slots], Truth], Sequence[str]]
 
 
 def pairs(count: int, seed: int, written: Sequence[Group] = GROUPS, refuse: Sequence[str] = ()) -> list[Pair]:
-    """Questions of all templates in turn, over tables that fit them; the same for the same seed.
-
-    Of templates in `refuse` only a refusal is right.
-    """
+    """Questions of all templates in turn, over tables that fit them; the same for the same seed."""
     rng = random.Random(seed)
     flat = [(truth, text) for truth, texts in written for text in texts]
     made: list[Pair] = []

@@ -229,7 +229,6 @@ def yes(number: float) -> Truth:
 
 
 def missing(s: Slots) -> Truth:
-    """The columns in which values are missing."""
     gaps = s.f.isna().sum()
     if not gaps.any():
         return Truth("number", (0,))
@@ -256,7 +255,6 @@ def dated(s: Slots, first: Any = None, last: Any = None) -> Any:
 
 
 def size(s: Slots, column: Any = None, chosen: Any = None) -> pd.Series:
-    """How many rows there are of each group."""
     by = s.f[s.c] if column is None else column
     return by[chosen].value_counts() if chosen is not None else by.value_counts()
 

@@ -28,13 +28,10 @@ class Truth:
     wrong: tuple[float | Label, ...] = ()
     """Figures that may not stand before the right one; labels that may not stand before it, or not at all."""
     ordered: bool = False
-    """Whether rows or groups must stand in this order."""
     echoes: tuple[float, ...] = ()
-    """Figures of the question, which an answer may repeat."""
     shape: bool = False
     """Whether the number of rows and columns is what is asked; elsewhere `300 rows and 5 columns` is no figure."""
     refuse: bool = False
-    """Whether only a refusal is right."""
 
 
 _REFUSALS = (
@@ -79,7 +76,6 @@ not the first."""
 
 
 def is_refusal(text: str) -> bool:
-    """Whether the first line of an answer says that there is none."""
     first = text.strip().partition("\n")[0].lower().replace("’", "'")
     return any(words in first for words in _REFUSALS)
 
@@ -146,7 +142,6 @@ def _is_period(period: pd.Period, year: int | None, month: int, day: int | None)
 
 
 def _first(text: str, value: float) -> int:
-    """Where a value is written first; -1 where it is not."""
     return next((at for at, written, percent in figures(text) if same(written, percent, value)), -1)
 
 

@@ -64,7 +64,6 @@ def every_row(
 
 @contextmanager
 def _of_the_row(fixtures: dict[str, Any], at: int) -> Iterator[dict[str, Any]]:
-    """The fixtures as one row is given them."""
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"row{at}"

@@ -23,7 +23,6 @@ HERE = ROOT / "notebooks" / "tapes"
 NOTE = "scripted, no LLM"
 WINDOW = 16_000
 PACE = 40
-"""Milliseconds from piece to piece."""
 
 PROMPTS = (
     "Remember: the report is due on 12 March. Write a dry opening in /a.md, a warm one in /b.md.",
@@ -64,7 +63,6 @@ ANSWERS: list[Any] = [
 
 @contextmanager
 def openai() -> Iterator[Any]:
-    """A model of OpenAI's protocol that gives the answers."""
     from langchain_openai import ChatOpenAI
 
     with OpenAIServer(list(ANSWERS), cache=PrefixCache()) as server:
@@ -73,7 +71,6 @@ def openai() -> Iterator[Any]:
 
 @contextmanager
 def anthropic() -> Iterator[Any]:
-    """A model of Anthropic's protocol that gives them."""
     from langchain_anthropic import ChatAnthropic
 
     with AnthropicServer(list(ANSWERS)) as server:
@@ -84,7 +81,6 @@ MODELS: dict[str, Callable[[], Any]] = {"openai": openai, "anthropic": anthropic
 
 
 def make(name: str, file: Path) -> Session:
-    """Make one of the tapes; gives the session that it is of."""
     with MODELS[name]() as model:
         session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 1, 15, 9, 30, tzinfo=UTC))
         recording = session.record(file, note=NOTE, overwrite=True)

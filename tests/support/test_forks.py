@@ -21,7 +21,6 @@ def ran(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def begun(code: str) -> tuple[subprocess.Popen[str], int]:
-    """A program that prints its process id and goes on."""
     process = subprocess.Popen(
         [*python(), "-c", f"import os, time; print(os.getpid(), flush=True); {code}"], stdout=subprocess.PIPE, text=True
     )
@@ -30,7 +29,6 @@ def begun(code: str) -> tuple[subprocess.Popen[str], int]:
 
 
 def gone(number: int) -> bool:
-    """Whether a process ends, in time."""
     until = time.monotonic() + 60
     while os.path.exists(f"/proc/{number}") and time.monotonic() < until:
         time.sleep(0.01)

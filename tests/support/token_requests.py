@@ -47,7 +47,6 @@ class Counted:
 
 
 def stored(tokenizer: str) -> Tokenizer:
-    """Return the tokens that are kept of the texts."""
     known: Mapping[str, int] = {row["text"]: row[tokenizer] for row in ROWS}
     return lambda text: known[text]
 

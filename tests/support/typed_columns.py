@@ -28,7 +28,6 @@ class Kind:
     values: tuple[Any, Any, Any]
     """Three values from the least to the most, as Python compares them."""
     written: tuple[Any, Any, Any]
-    """What a model writes for them."""
     absent: Any
     """What it writes for a value of the kind that no row has; None if there is none."""
     rows: tuple[int | None, ...] = ROWS

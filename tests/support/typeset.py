@@ -37,7 +37,6 @@ class _Strings(HTMLParser):
 
 
 def typeset(markup: str) -> tuple[str, ...]:
-    """The formulas in `markup`, with their delimiters, in order."""
     return tuple(found for string in _Strings(markup).strings for found in _formulas(string))
 
 

@@ -63,7 +63,6 @@ print(json.dumps([said, [turn.prompt for turn in session.turns], sorted({*dir(de
 
 
 def asked(name: str) -> list[str]:
-    """What asks for a name of a wing: cells that end with an error where the wing was taken out."""
     kind, _, rest = name.partition(" ")
     if name in ASKED or kind == "%agent":
         return ASKED.get(name) or [f"{name}{more}" for more in ("", "?", " -h", " stop 1")] + [f"%agent help {rest}"]
@@ -71,7 +70,6 @@ def asked(name: str) -> list[str]:
 
 
 def error_of(cell: str, name: str) -> tuple[str, str]:
-    """The kind of error that a cell ends with, and its line."""
     kind = next((error for start, error in ERRORS.items() if cell.startswith(start)), "NotInstalledError")
     name = {"%agent help TOPIC": "%agent help WORD"}.get(name, name.removeprefix("import "))
     what = f"{'%agent ' * name.startswith('--')}{name} is not in this copy of deepnb"

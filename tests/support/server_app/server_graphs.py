@@ -31,7 +31,6 @@ class Ruled(ScriptedModel):
 
 
 def _call(word: str, rest: str, done: int, id_: str) -> AIMessage | None:
-    """The tool call that a word asks for, where it is not made yet."""
     if word == "nap" and done < int(rest):
         return call("nap", id_, number=done)
     if done:

@@ -22,7 +22,6 @@ POLICIES: tuple[Refresh, ...] = ("thread", "call", "delta")
 
 
 def everything(session: Session) -> Any:
-    """All of a session that a comparison could change."""
     work = session.workspace
     thread = work.thread
     names = [info.name for info in session.threads]
@@ -35,7 +34,6 @@ def everything(session: Session) -> Any:
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:
-    """The files below a directory."""
     return {str(file): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 

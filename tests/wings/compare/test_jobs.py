@@ -15,8 +15,6 @@ from tests.support.scripted import Scripted, call, unasked
 
 
 class Gate:
-    """A tool that waits until it is let go; nothing of it is decided by time."""
-
     def __init__(self) -> None:
         self.entered = threading.Semaphore(0)
         self.open = threading.Event()
@@ -45,12 +43,10 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gated(gate: Gate, **options: Any) -> Session:
-    """A session of the teaching model whose tools are the gate and deepnb's own."""
     return Session(model="offline", **unasked(gate.tool()), **options)
 
 
 def at_gate(*answers: Any) -> Scripted:
-    """A model that waits at the gate before it gives its answers."""
     return Scripted(answers=[call("gate", name="one"), *answers])
 
 

@@ -43,14 +43,12 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def started(shell: Shell, model: str, options: str = "") -> Job:
-    """Start one; gives it."""
     shell.ok(f"%%agent --bg --model {model} {options}\nlook at {model}")
     job: Job = shell.session.jobs[-1]
     return job
 
 
 def at_gate(shell: Shell) -> None:
-    """Wait until the job that was started last has called the tool, and has said so."""
     assert shell.ip.user_ns["entered"].acquire(timeout=30)
     until = time.monotonic() + 30
     while shell.session.jobs[-1].activity.line != "gate":

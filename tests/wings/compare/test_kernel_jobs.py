@@ -34,8 +34,6 @@ code = gated(call("run_python", code="where = threading.current_thread().name; w
 
 
 class Heard:
-    """A kernel whose messages are all kept: those of a job come after its cell, while others run."""
-
     def __init__(self, kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kernel, self.messages = kernel, list[dict[str, Any]]()
         get = kernel.client.get_iopub_msg
@@ -49,7 +47,6 @@ class Heard:
         kernel.ok(IMPORT_TESTS + SETUP)
 
     def start(self, model: str) -> str:
-        """Start a job; gives the request of its cell."""
         request = self.kernel.send(f"%%agent --bg --model {model}\nlook at {model}")
         assert self.kernel.wait(request).status == "ok"
         return request

@@ -63,4 +63,3 @@ SOLUTIONS: dict[str, tuple[str, ...]] = {
         "%agent What do you know about penguins?",
     ),
 }
-"""Number of the notebook -> cells."""

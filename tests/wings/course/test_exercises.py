@@ -49,7 +49,6 @@ SCORES = {
 
 @pytest.fixture
 def begun(shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    """A shell beside the notebooks' data, as an exercise begins."""
     with copied(HERE / "00_start_here.ipynb") as folder, monkeypatch.context() as patch:
         patch.chdir(folder)
         shell.ok("import deepnb\nsession = deepnb.current()")

@@ -17,7 +17,6 @@ from tests.wings.course.solutions import SOLUTIONS
 
 
 def handed_in(directory: Path, path: Path, *, solved: bool) -> None:
-    """A notebook as somebody hands it in, in a directory of theirs."""
     directory.mkdir(exist_ok=True)
     for name in BESIDE:
         if not (directory / name).exists():

@@ -16,7 +16,6 @@ START, *MISTAKES = re.split(r"^### ", PAGE.split("\n## Mistakes to provoke\n")[1
 
 
 def cells(block: str) -> list[str]:
-    """A block is a cell; of lines that all are magics each is one."""
     lines = block.rstrip("\n").split("\n")
     alone = all(re.match(r"%\w", line) for line in lines)
     return lines if alone else [block]

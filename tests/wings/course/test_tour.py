@@ -33,7 +33,6 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = ("-m", "deepnb")) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run the unpacked package, and no other, in a directory of its own."""
     env = {**os.environ, "PYTHONPATH": str(unpacked)}
     command = [sys.executable, *code, *arguments]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)

@@ -54,7 +54,6 @@ CODES = (*range(10), 42, 127)
 
 
 def filled(value: Any, folder: Path) -> Any:
-    """The value with the paths of a folder in its texts."""
     if isinstance(value, str):
         return value.replace("{ran}", str(folder / "ran")).replace("{evil}", str(folder / "evil.py"))
     if isinstance(value, list):

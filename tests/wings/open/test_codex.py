@@ -20,7 +20,6 @@ CONTEXT = "<environment_context>x</environment_context>"
 
 @pytest.fixture
 def read(tmp_path):
-    """What opens a log."""
     return lambda log: open_session(jsonl(tmp_path / "rollout-2026-01-01T10-00-00-u.jsonl", *log.lines))
 
 

@@ -70,7 +70,6 @@ LINES = every_kind_of_line()
 
 
 def places(value, at=()):
-    """Where in a value something can be put in the place of what is there."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
         yield (*at, key)
@@ -87,7 +86,6 @@ def changed(value, at, junk):
 
 
 def read_all(file):
-    """All that can be read of a file, the way a session and its list do."""
     list_sessions(file)
     session = open_session(file)
     for turn in session.index.turns:
@@ -134,8 +132,6 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
 
 
 def noting(real, opened):
-    """`open`, which notes the paths it is given."""
-
     def noted(path, *args, **how):
         opened.append(str(path))
         return real(path, *args, **how)

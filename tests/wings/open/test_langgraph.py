@@ -179,7 +179,6 @@ def test_the_thread_that_holds_a_sessions_memory_is_no_session(tmp_path):
 
 
 def put(path, channel_values, metadata=None, dumps=None):
-    """A database with one checkpoint."""
     with closing(saver_of(path).conn) as connection:
         SqliteSaver(connection).setup()
         kind, blob = (dumps or JsonPlusSerializer().dumps_typed)({"v": 4, "channel_values": channel_values})

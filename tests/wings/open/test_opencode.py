@@ -25,7 +25,6 @@ DATABASE, EXPORT, PRETTY = "opencode.db", "export.json", "pretty.json"
 
 
 def written(folder: Path, how: str, log: OpenCode) -> Path:
-    """The session in a form of OpenCode's."""
     if how == DATABASE:
         opencode_database(folder / how, log).close()
     elif how == EXPORT:

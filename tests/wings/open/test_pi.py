@@ -13,7 +13,6 @@ from tests.wings.open.session_files import Pi, jsonl, of_kind, says, turns
 
 @pytest.fixture
 def read(tmp_path):
-    """What opens a log."""
     return lambda log: open_session(jsonl(tmp_path / "2026-01-01_p.jsonl", *log.lines))
 
 

@@ -58,7 +58,6 @@ def leak() -> str:
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """(the package, the first request of the notebook)."""
     place = tmp_path_factory.mktemp("notebook")
     with OpenAIServer([Say("hello")]) as model:
         env = {**os.environ, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none", "IPYTHONDIR": str(place / "ip")}
@@ -90,7 +89,6 @@ def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def left_out(package: Path) -> set[str]:
-    """What the package lists: the tools bound to the kernel, and one that holds a credential."""
     readme = (package / "README.md").read_text()
     return set(re.findall(r"^- (\w+): (?:works on this notebook|holds)", readme, re.MULTILINE))
 

@@ -25,7 +25,6 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(programs: Path, place: Path) -> LangGraphServer:
-    """A server that has not been started, over a copy of the graphs."""
     shutil.copytree(APP, place / "app", ignore=shutil.ignore_patterns("__pycache__", ".langgraph_api"))
     (place / "home").mkdir()
     env = {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
@@ -34,7 +33,6 @@ def made(programs: Path, place: Path) -> LangGraphServer:
 
 @pytest.fixture(scope="session")
 def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that no test stops."""
     server = made(programs, tmp_path_factory.mktemp("served"))
     server.start()
     yield server.url
@@ -43,7 +41,6 @@ def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
-    """A server of the test's own, to be killed."""
     server = made(programs, tmp_path)
     server.start()
     yield server
@@ -52,7 +49,6 @@ def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
 
 @pytest.fixture
 def session() -> Iterator[Callable[..., deepnb.Session]]:
-    """Makes sessions, which are closed in the end."""
     open_: list[deepnb.Session] = []
 
     def begin(url: str, thread: str = "main") -> deepnb.Session:

@@ -186,7 +186,6 @@ DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 result
 
 
 def cut(s: deepnb.Session, end: Any) -> str:
-    """The line of a turn whose server ends in the middle of it."""
     stream, seen = s.stream("nap 8"), 0
     with pytest.raises(deepnb.DeepnbError) as error:
         for event in stream:
@@ -243,7 +242,6 @@ def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
 
 @pytest.fixture
 def packaged(programs: Path, tmp_path: Path) -> Iterator[str]:
-    """The address of a server with it."""
     s = deepnb.Session()
     s.memory.add("Be brief.")
     s.package(tmp_path / "app", write=True)
