@@ -52,10 +52,5 @@ def test_the_cell_that_opens_a_session(path: str, several: bool, cell: str) -> N
 
 
 def test_a_size_in_words() -> None:
-    assert [size(n) for n in (1, 999, 1_500, 201_700_000, 3 * 10**9)] == [
-        "1 byte",
-        "999 bytes",
-        "1.5 kB",
-        "201.7 MB",
-        "3.0 GB",
-    ]
+    told = [size(n) for n in (1, 999, 1_500, 201_700_000, 3 * 10**9)]
+    assert told == ["1 byte", "999 bytes", "1.5 kB", "201.7 MB", "3.0 GB"]
