@@ -14,7 +14,6 @@ from deepagents.backends import StateBackend
 from deepagents.backends.utils import create_file_data
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
@@ -74,10 +73,6 @@ def bare_graph(checkpointer: Any, model: Any = None) -> Any:
     """The graph that deepagents makes of the same model, memory and skill."""
     parts: dict[str, Any] = {"memory": ["/AGENTS.md"], "skills": ["/skills/"], "backend": StateBackend()}
     return create_deep_agent(model or Looker(), checkpointer=checkpointer, **parts)
-
-
-def in_memory() -> InMemorySaver:
-    return InMemorySaver()
 
 
 def on_disk(path: Path) -> SqliteSaver:

@@ -20,19 +20,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.engine.answer import usage
 from deepnb.values.turn import Usage
 from tests.bench.row import Row
-from tests.support.caching import (
-    NOTES,
-    PROVIDERS,
-    agent,
-    cached_model,
-    calls_between_compactions,
-    calls_round_compaction,
-    looks_then_answers,
-    ran,
-    serving,
-    share,
-    share_of,
-)
+from tests.support import caching
+from tests.support.caching import NOTES, agent, cached_model, looks_then_answers, ran, serving, share
 from tests.support.prefix_cache import STEP
 
 QUICK = False
@@ -46,7 +35,7 @@ PROMPT = "Count the depots, {}. " + "And explain each. " * 10
 
 def rows() -> Iterator[Row]:
     warnings.filterwarnings("ignore")
-    for provider in PROVIDERS:
+    for provider in caching.PROVIDERS:
         delta, call = (_shares(provider, memory_refresh=how) for how in ("delta", "call"))
         bare = _bare(provider)
         yield _row(f"{provider}, least of turns 3 to 8, beside deepagents", min(delta[2:]), min(bare[2:]))
@@ -85,7 +74,7 @@ def _bare(provider: str) -> list[float]:
             said = {"messages": [{"role": "user", "content": PROMPT.format(number)}], "files": files}
             messages = graph.invoke(said, config)["messages"]
             answers = [usage(m) for m in messages[seen:] if isinstance(m, AIMessage)]
-            found.append(share_of([u or Usage() for u in answers]))
+            found.append(caching.share_of([u or Usage() for u in answers]))
             seen = len(messages)
         return found
 
@@ -94,7 +83,7 @@ def _compacted(provider: str) -> Iterator[Row]:
     """Of the turns between two compactions the least share; by prefix also wherever the prompts begin in a step of the cache."""
     what = f"{provider}, after a compaction, from the second call on"
     with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, server):
-        turns = calls_between_compactions(s)
+        turns = caching.calls_between_compactions(s)
     yield _row(what, min(map(share, turns)), None)
     if provider == "openai":
         alike = server.cache.alike
@@ -111,6 +100,6 @@ def _round_compaction(provider: str) -> Iterator[Row]:
     kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
     for by_hand, how in ((False, "at the trigger"), (True, "by hand")):
         with serving(provider, kept, **COMPACTS) as (s, _):
-            for what, call in calls_round_compaction(s, by_hand=by_hand).items():
+            for what, call in caching.calls_round_compaction(s, by_hand=by_hand).items():
                 least = LEAST_AFTER if what == "turn after" else LEAST
                 yield _row(f"{provider}, {how}: the {what}", share([call]), None, least)

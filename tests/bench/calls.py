@@ -19,9 +19,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 import deepnb
-from tests.bench.agents import FACT, bare_turn, fill, in_memory
+from tests.bench.agents import FACT, bare_turn, fill
 from tests.bench.row import Row, held
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
@@ -72,7 +73,7 @@ def rows() -> Iterator[Row]:
     ):
         yield held(what, made.total(), BEFORE[cell], "calls", most)
         yield from _details(made)
-    bare = bare_turn(in_memory(), Writer(), map(PROMPT.format, count()))
+    bare = bare_turn(InMemorySaver(), Writer(), map(PROMPT.format, count()))
     begun = _times(lambda: shell.ok(ask()), TIMED)
     _times(bare, WARM + 1)
     yield _beside("the turn's CPU time, beside the bare engine's", begun, _times(bare, TIMED))

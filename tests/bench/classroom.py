@@ -41,9 +41,9 @@ def rows() -> Iterator[Row]:
     full = _class(read(NOTEBOOK).cells)
     yield Row(f"{KERNELS} kernels at once, first notebook to its end", full.seconds, "s", empty.seconds)
     yield below("the largest: its own pages and its part of shared ones (PSS)", *_largest(full, empty, "shared_out"), "MiB", MOST)  # fmt: skip
-    for what, name in (("its own pages (USS)", "private"), ("all its pages (RSS)", "resident"), ("peak of those", "peak")):  # fmt: skip
+    for name in ("private", "resident", "peak"):
         figure, baseline = _largest(full, empty, name)
-        yield Row(f"  {what}", figure, "MiB", baseline, figure / baseline)
+        yield Row(f"  {name}", figure, "MiB", baseline, figure / baseline)
     total, none = (sum(one.shared_out for one in each.memory) for each in (full, empty))
     yield Row("  all of them together (PSS)", total, "MiB", none, total / none)
 

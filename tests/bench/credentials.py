@@ -34,24 +34,12 @@ def rows() -> Iterator[Row]:
         "practice": credentials_practice.samples(),
     }
     for name, samples in sets.items():
-        yield from _shares(name, samples, _found([sample.text for sample in samples]))
+        share = 100 * sum(map(_is_found, samples, _found([sample.text for sample in samples]))) / len(samples)
+        least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name)
+        bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
+        yield Row(f"{name} ({len(samples)})", share, "%", bound=bound, ok=ok)
     yield _alarms()
     yield from _times()
-
-
-def _shares(name: str, samples: Sequence[Sample], found: Found) -> Iterator[Row]:
-    forms = dict.fromkeys(["", *(sample.kind for sample in samples if name != "vendors")])
-    for form in forms:
-        at = [i for i, sample in enumerate(samples) if form in ("", sample.kind)]
-        share = _share([samples[i] for i in at], [found[i] for i in at])
-        what = f"{name}: {form or 'all of it'} ({len(at)})"
-        least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name) if not form else None
-        bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
-        yield Row(what, share, "%", bound=bound, ok=ok)
-
-
-def _share(samples: Sequence[Sample], found: Found) -> float:
-    return 100 * sum(map(_is_found, samples, found)) / len(samples)
 
 
 def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
@@ -66,12 +54,8 @@ def _found(texts: Sequence[str]) -> Found:
 def _alarms() -> Row:
     texts = list(clean_texts())
     count = sum(text.count("\n") + 1 for text in texts)
-    share = 100 * _flagged(_found(texts)) / count
+    share = 100 * sum(len({line for _, _, line in found}) for found in _found(texts)) / count
     return Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
-
-
-def _flagged(found: Found) -> int:
-    return sum(len({line for _, _, line in one}) for one in found)
 
 
 def clean_texts() -> Iterator[str]:

@@ -28,8 +28,6 @@ def rows() -> Iterator[Row]:
     if turns > 150:
         what = f"the last 50 of {turns} turns beside turns 51 to 100"
         yield held(what, _each(ours, turns - 50, turns), _each(ours, 50, 100), "kB", GROWTH)
-        last, early = _each(bare, turns - 50, turns), _each(bare, 50, 100)
-        yield Row(f"{what}, bare graph", last, "kB", early, last / early)
 
 
 def _each(sizes: Sequence[float], begin: int, end: int) -> float:

@@ -24,7 +24,6 @@ from deepnb.search.index import Index
 from deepnb.search.words import read_query
 from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below, held
-from tests.data.documents import documents
 
 QUICK = False
 SIZES = (0.7, 6.5, 32.0)
@@ -79,7 +78,6 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
-        yield _small(documents(), Path(folder))
     yield from _notes(NOTES)
 
 
@@ -100,22 +98,6 @@ def _notes(count: int) -> Iterator[Row]:
     alone = [_timed(partial(index.search, query, tokens=TOKENS))[0] for query in asked]
     found = [_timed(partial(tool.search, query))[0] for query in asked]
     yield held(f"{count:,} notes, nothing changed: memory_search", median(found), median(alone), "ms", TOOL)
-    for n, query in enumerate(asked[:10]):
-        storage.guard.append("/memory/0.md", f"- a line {n} more")
-        found[n] = _timed(partial(tool.search, query))[0]
-    yield Row(f"{count:,} notes, one changed: memory_search", median(found[:10]), "ms")
-
-
-def _small(files: dict[str, str], folder: Path) -> Row:
-    """Short files of real words, each with its own rows in five tables, where plain FTS5 has one row a line."""
-    built, plain = [], []
-    for i in range(TRIES):
-        with Index(folder / f"{i}.db") as index:
-            built.append(_timed(partial(index.update, dict(files)))[0])
-        bare = _fts(f"{folder}/plain_{i}.db")
-        plain.append(_timed(partial(_plain, bare, files))[0])
-        bare.close()
-    return Row(f"{len(files)} short documents: build", min(built), "ms", min(plain), min(built) / min(plain))
 
 
 def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:
@@ -141,8 +123,6 @@ def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:
     again, _ = _timed(lambda: index.update(changed))
     beside, _ = _timed(lambda: _again(bare, files[path], changed[path]))
     yield Row(f"{at}: update of one file of 50 kB", again, "ms", beside, again / beside)
-    first, _ = _timed(lambda: index.search("hoopoe"))
-    yield Row(f"{at}: first search after it", first, "ms")
     same, _ = _timed(lambda: index.update(changed))
     yield Row(f"{at}: update with nothing changed", same, "ms")
     yield from _searching(at, index, bare, files, P95_MS if did.chunks < 20_000 else None)

@@ -19,8 +19,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from deepagents.backends.protocol import FileDownloadResponse, GlobResult
 
@@ -115,23 +116,19 @@ def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
     yield PLAIN, lambda query, k, tokens: plain.search(query, k, " OR ", stop=True)
     index = Index(embedder=embedder)
     index.update(dict(talk.files))
-    text = [leg for leg in LEGS if leg != "vector"]
-    yield "words alone", _leg(index, ["words"], talk.today)
-    yield "n-grams alone", _leg(index, ["grams"], talk.today)
-    yield OURS, _leg(index, text, talk.today)
+    ways = {"n-grams alone": ["grams"], OURS: [leg for leg in LEGS if leg != "vector"]}
     if embedder is not None:
-        yield "vectors alone", _leg(index, ["vector"], talk.today)
-        yield "fused with vectors", _leg(index, LEGS, talk.today)
-        yield "0.7/0.3 union", _leg(index, LEGS, talk.today, "weight")
+        ways |= {"vectors alone": ["vector"], "fused with vectors": [*LEGS]}
+    for name, legs in ways.items():
+        yield name, partial(_search, index, legs, talk.today)
     yield TOOL, tool(talk)
     index.close()
     for line in dict.fromkeys(index.notices):
         print(line, file=sys.stderr)
 
 
-def _leg(index: Index, legs: Sequence[str], today: date, fusion: Literal["rank", "weight"] = "rank") -> Search:
-    how: dict[str, Any] = {"legs": legs, "fusion": fusion, "passage": PASSAGE, "today": today}
-    return lambda query, k, tokens: index.search(query, k, tokens=tokens, **how)
+def _search(index: Index, legs: Any, today: date, query: str, k: int | None, tokens: int | None) -> list[Hit]:
+    return index.search(query, k, tokens=tokens, legs=legs, passage=PASSAGE, today=today)
 
 
 def tool(talk: Talk) -> Search:

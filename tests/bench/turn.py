@@ -8,8 +8,10 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 
+from langgraph.checkpoint.memory import InMemorySaver
+
 from tests.bench import agents
-from tests.bench.agents import MESSAGES, PROMPT, SLOW, Pair, Turn, bare_turn, in_memory, on_disk, session_turn
+from tests.bench.agents import MESSAGES, PROMPT, SLOW, Pair, Turn, bare_turn, on_disk, session_turn
 from tests.bench.row import Row, held
 from tests.support.shells import Shell
 
@@ -21,7 +23,7 @@ PAIRS = 15
 
 
 def rows() -> Iterator[Row]:
-    yield from _along("Session.run, in memory", lambda: Pair(session_turn(in_memory()), bare_turn(in_memory())))
+    yield from _along("Session.run, in memory", lambda: Pair(session_turn(InMemorySaver()), bare_turn(InMemorySaver())))
     with tempfile.TemporaryDirectory() as folder:
         files = (Path(folder) / f"{number}.sqlite" for number in count())
 
@@ -29,7 +31,7 @@ def rows() -> Iterator[Row]:
             return Pair(session_turn(on_disk(next(files))), bare_turn(on_disk(next(files))))
 
         yield from _along("Session.run, SQLite", pair)
-    yield from _along("%%agent, in memory", lambda: Pair(_cell_turn(), bare_turn(in_memory())))
+    yield from _along("%%agent, in memory", lambda: Pair(_cell_turn(), bare_turn(InMemorySaver())))
 
 
 def _cell_turn() -> Turn:
