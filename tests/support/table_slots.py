@@ -24,8 +24,6 @@ STATS = {
     "max": ("maximum", "highest", "largest"),
     "min": ("minimum", "lowest", "smallest"),
 }
-ZH_STATS = {"mean": "平均值", "sum": "总和", "median": "中位数", "max": "最大值", "min": "最小值"}
-DAY = pd.Timedelta(days=1)
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
@@ -78,10 +76,7 @@ class Slots:
     up = cached_property(lambda s: s.rng.random() < 0.6)
     best = cached_property(lambda s: s.rng.choice(("highest", "largest") if s.up else ("lowest", "smallest")))
     most = cached_property(lambda s: "most" if s.up else "fewest")
-    zbest = cached_property(lambda s: "最高" if s.up else "最低")
     stat = cached_property(lambda s: s.rng.choice(list(STATS)))
-    level = cached_property(lambda s: s.rng.choice(["mean", "median", "max", "min"]))
-    zstat = cached_property(lambda s: ZH_STATS[s.stat])
     rows = cached_property(lambda s: s.rng.choice(["rows", "rows", "records", "entries"]))
     m = cached_property(lambda s: s.rng.choice(sorted(s.months.dropna().unique())))
     zm = cached_property(lambda s: f"{s.m.year}年{s.m.month}月")
@@ -222,10 +217,6 @@ def repeated(s: Slots, keep: Any = "first") -> int:
     if isinstance(s.f.index, pd.DatetimeIndex):
         raise UnfitError
     return int(s.f.duplicated(keep=keep).sum())
-
-
-def yes(number: float) -> Truth:
-    return Truth("yes", (float(number),), ("yes" if number else "no",))
 
 
 def missing(s: Slots) -> Truth:
