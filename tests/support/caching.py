@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from langchain_openai import ChatOpenAI
-
 from deepnb import Session
 from deepnb.values.turn import Call, Turn, Usage
-from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import Say, Use
-from tests.support.openai_server import OpenAIServer
+from tests.support.contract import SERVED
 from tests.support.prefix_cache import PrefixCache
 
 PROVIDERS = ("anthropic", "openai")
@@ -54,17 +51,10 @@ def looks_then_answers(results: list[Any]) -> Any:
     return Say("Done: " + "the depots are counted. " * 20) if results else Use("ls", {"path": "/"})
 
 
-@contextmanager
-def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
-    same: Any = {"api_key": "x", "max_retries": 0, "streaming": True}
-    if provider == "anthropic":
-        from langchain_anthropic import ChatAnthropic  # 3,000 modules
-
-        with AnthropicServer([answer]) as server:
-            yield ChatAnthropic(model_name="claude-some", base_url=server.url, **same), server
-    else:
-        with OpenAIServer([answer], cache=PrefixCache()) as other:
-            yield ChatOpenAI(model="some-model", base_url=other.url, stream_usage=True, **same), other
+def cached_model(provider: str, answer: Any) -> Any:
+    """A chat model of the provider's own class, and the server it talks to, for a `with`."""
+    name = {"anthropic": "claude-some"}.get(provider, "some-model")
+    return SERVED[provider]([answer], PrefixCache(), model=name, max_retries=0, streaming=True)
 
 
 @contextmanager

@@ -55,8 +55,8 @@ Play = Callable[[Scenario], Played]
 
 
 @contextmanager
-def openai(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    with OpenAIServer(list(answers)) as server:
+def openai(answers: Sequence[Any], cache: Any = None, **settings: Any) -> Iterator[tuple[Any, Any]]:
+    with OpenAIServer(list(answers), cache=cache) as server:
         yield ChatOpenAI(base_url=server.url, stream_usage=True, **{**SETTINGS, **settings}), server
 
 
@@ -68,11 +68,11 @@ def responses(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, An
 
 
 @contextmanager
-def anthropic(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
+def anthropic(answers: Sequence[Any], cache: Any = None, **settings: Any) -> Iterator[tuple[Any, Any]]:
     """ChatAnthropic, imported late: it has 3,000 modules."""
     from langchain_anthropic import ChatAnthropic
 
-    with AnthropicServer(list(answers), cache=None) as server:
+    with AnthropicServer(list(answers), cache=cache) as server:
         yield ChatAnthropic(base_url=server.url, **{**SETTINGS, **settings}), server
 
 

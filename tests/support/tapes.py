@@ -6,17 +6,14 @@ The answers are scripted and come from local servers; no LLM is asked. `python -
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from deepnb import Session
 from tests import ROOT
-from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import Say, Think, Use
-from tests.support.openai_server import OpenAIServer
+from tests.support.contract import SERVED
 from tests.support.prefix_cache import PrefixCache
 
 HERE = ROOT / "notebooks" / "tapes"
@@ -61,27 +58,13 @@ ANSWERS: list[Any] = [
 ]
 
 
-@contextmanager
-def openai() -> Iterator[Any]:
-    from langchain_openai import ChatOpenAI
-
-    with OpenAIServer(list(ANSWERS), cache=PrefixCache()) as server:
-        yield ChatOpenAI(model="scripted-openai", base_url=server.url, api_key="none", profile=_profile(False))  # type: ignore[arg-type]
-
-
-@contextmanager
-def anthropic() -> Iterator[Any]:
-    from langchain_anthropic import ChatAnthropic
-
-    with AnthropicServer(list(ANSWERS)) as server:
-        yield ChatAnthropic(model="scripted-anthropic", base_url=server.url, api_key="none", profile=_profile(True))  # type: ignore[call-arg, arg-type]
-
-
-MODELS: dict[str, Callable[[], Any]] = {"openai": openai, "anthropic": anthropic}
+MODELS = ("openai", "anthropic")
 
 
 def make(name: str, file: Path) -> Session:
-    with MODELS[name]() as model:
+    profile = {"max_input_tokens": WINDOW, "reasoning_output": name == "anthropic"}
+    settings = {"model": f"scripted-{name}", "api_key": "none", "profile": profile}
+    with SERVED[name](ANSWERS, PrefixCache(), **settings) as (model, _):
         session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 1, 15, 9, 30, tzinfo=UTC))
         recording = session.record(file, note=NOTE, overwrite=True)
         for prompt in PROMPTS:
@@ -97,10 +80,6 @@ def _paced(line: str) -> str:
     if "answer" in value:
         value["answer"] = [[PACE * i, piece] for i, (_, piece) in enumerate(value["answer"])]
     return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def _profile(thinks: bool) -> Any:
-    return {"max_input_tokens": WINDOW, "reasoning_output": thinks}
 
 
 if __name__ == "__main__":
