@@ -36,12 +36,6 @@ def jobs(shell: Shell) -> Any:
     shell.ip.user_ns["opened"].set()
 
 
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped run whose tool is at a gate is not waited for: nothing opens the gate."""
-    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
-
-
 def started(shell: Shell, model: str, options: str = "") -> Job:
     shell.ok(f"%%agent --bg --model {model} {options}\nlook at {model}")
     job: Job = shell.session.jobs[-1]

@@ -23,6 +23,7 @@ from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
+from tests.support.tapes import HERE
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
@@ -79,19 +80,14 @@ def session(**options: Any) -> Session:
 # -- the request
 
 
+CLERK = {"name": "clerk", "description": "Counts.", "system_prompt": "Count.", "tools": [stock, "price"]}
+JUDGE = {"name": "judge", "description": "Judges.", "system_prompt": "Judge.", "model": "openai:gpt-5.2"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "with tools": {"tools": [price, stock, {"type": "web_search"}]},
     "a small window": {"max_input_tokens": 20_000, "tools": [price]},
     "its own prompt": {"system_prompt": "Be brief.\n'\"", "memory_refresh": "call", "memory_budget": 300},
-    "subagents": {
-        "subagents": [
-            {"name": "clerk", "description": "Counts.", "system_prompt": "Count.", "tools": [stock, "price"]},
-            {"name": "judge", "description": "Judges.", "system_prompt": "Judge.", "model": "openai:gpt-5.2"},
-        ],
-        "tools": [price],
-        "general_purpose": False,
-    },
+    "subagents": {"subagents": [CLERK, JUDGE], "tools": [price], "general_purpose": False},
     "less": {"enable_memory": False, "enable_skills": False, "enable_subagents": False},
     "no files": {"enable_filesystem": False, "tool_text": "short"},
 }
@@ -248,11 +244,12 @@ def test_options_of_a_session_alone_are_named(tmp_path: Path) -> None:
 
 def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    (home / "skills" / "greeting").mkdir(parents=True)
+    skill = home / "skills" / "greeting"
+    skill.mkdir(parents=True)
     (home / "AGENTS.md").write_text(f"- Use tabs.\n- The key is {KEY}.\n")
-    (home / "skills" / "greeting" / "SKILL.md").write_text(SKILL)
-    (home / "skills" / "greeting" / "picture.bin").write_bytes(b"\xff\xfe" + KEY.encode() + b"\0")
-    (home / "skills" / "greeting" / "run.sh").write_text(f"export TOKEN={KEY}\n")
+    (skill / "SKILL.md").write_text(SKILL)
+    (skill / "picture.bin").write_bytes(b"\xff\xfe" + KEY.encode() + b"\0")
+    (skill / "run.sh").write_text(f"export TOKEN={KEY}\n")
     clerk = {"name": "clerk", "description": "Counts.", "system_prompt": f"Use {KEY}."}
     s = Session(backend=f"disk:{home}", tools=[leak, price], subagents=[clerk], namespace={})
     made = s.package(tmp_path / "app", write=True)
@@ -351,10 +348,7 @@ def test_what_can_t_be_a_directory_is_one_line(name: str, tmp_path: Path, monkey
 
 
 def test_a_tape_is_no_model(tmp_path: Path) -> None:
-    s = Session(ScriptedModel(answers=["hello"]))
-    s.record(tmp_path / "a.jsonl")
-    s.run("Hello?")
-    s.recording.stop()
-    s.replay(tmp_path / "a.jsonl")
+    s = Session(namespace={})
+    s.replay(HERE / "openai.jsonl")
     with pytest.raises(DeepnbError, match="the model plays a tape"):
         s.package(tmp_path / "app")

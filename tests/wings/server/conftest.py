@@ -13,6 +13,7 @@ import deepnb
 from tests import ROOT
 from tests.support.environments import built, environment
 from tests.support.langgraph_server import CLI, LangGraphServer
+from tests.support.loopback_server import LoopbackServer, loopback_server
 
 APP = ROOT / "tests" / "support" / "server_app"
 
@@ -45,6 +46,12 @@ def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with loopback_server() as one:
+        yield one
 
 
 @pytest.fixture
