@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import faulthandler
 import io
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +20,34 @@ from deepnb.skills.catalog import Catalog
 from deepnb.skills.packages import packages
 from deepnb.skills.rules import check
 from deepnb.values.errors import DeepnbError
-from tests import DATA
-from tests.support.one_by_one import LIMIT, Case, run_each
+from tests import DATA, ROOT
+
+Case = tuple[str, Callable[[], object]]
+
+LIMIT = 10.0
+
+
+def run_each(cases: Iterable[Case], limit: float = LIMIT) -> None:
+    """Run the cases, saying each one's name first. The watch is no Python, so it ends a loop in C, too."""
+    for name, case in cases:
+        print(name, flush=True)
+        faulthandler.dump_traceback_later(limit, exit=True)
+        case()
+        faulthandler.cancel_dump_traceback_later()
+
+
+def in_process(module: str, call: str = "main()") -> tuple[list[str], str]:
+    """(names of the cases that were begun, what is wrong with the last of them) of a module; "": nothing."""
+    code = f"import {module} as cases; cases.{call}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    names = done.stdout.splitlines()
+    return names, "" if done.returncode == 0 else f"{names[-1] if names else 'no case'}: {done.stderr[-3000:]}"
+
+
+def loop(limit: float) -> None:
+    """A case that hangs in C: for the test of the watch."""
+    run_each([("good", lambda: None), ("in C", lambda: re.match(r"(a+)+$", "a" * 60 + "b"))], limit)
+
 
 LONG = 30_000
 START = b"---\nname: ab\ndescription: x\n"

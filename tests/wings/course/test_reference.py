@@ -18,8 +18,7 @@ from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
 from deepnb.testing import ScriptedModel, call
 from deepnb.wings.course import reference
 from deepnb.wings.course.reference import TOPICS, Entry
-from tests.support.entries import FOLDER, MODULES, PARTS, anchor, entries, reference_text
-from tests.support.reference import FILE
+from tests.support.reference import FILE, FOLDER, MODULES, PARTS, anchor, entries, reference_text
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
