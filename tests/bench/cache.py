@@ -22,7 +22,7 @@ from deepnb.values.turn import Usage
 from tests.bench.row import Row
 from tests.support import caching
 from tests.support.caching import NOTES, agent, cached_model, looks_then_answers, ran, serving, share
-from tests.support.prefix_cache import STEP
+from tests.support.chat_server import STEP
 
 QUICK = False
 LEAST = 80

@@ -7,8 +7,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.chat_server import Block, ChatServer, Fail, Raw, Say, Think, Use, fragments, words
-from tests.support.prefix_cache import Cached, PrefixCache, TooManyMarksError
+from tests.support.chat_server import (
+    Block,
+    Cached,
+    ChatServer,
+    Fail,
+    PrefixCache,
+    Raw,
+    Say,
+    Think,
+    TooManyMarksError,
+    Use,
+    fragments,
+    words,
+)
 
 _KINDS = {
     400: "invalid_request_error",

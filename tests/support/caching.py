@@ -9,9 +9,8 @@ from typing import Any
 
 from deepnb import Session
 from deepnb.values.turn import Call, Turn, Usage
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import PrefixCache, Say, Use
 from tests.support.contract import SERVED
-from tests.support.prefix_cache import PrefixCache
 
 PROVIDERS = ("anthropic", "openai")
 NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))

@@ -9,10 +9,12 @@ from typing import Any
 
 from tests.support.chat_server import (
     Block,
+    Cached,
     ChatServer,
     Cut,
     Fail,
     Hold,
+    PrefixCache,
     Raw,
     Say,
     Think,
@@ -21,7 +23,6 @@ from tests.support.chat_server import (
     fragments,
     words,
 )
-from tests.support.prefix_cache import Cached, PrefixCache
 
 __all__ = ["Cut", "Fail", "Hold", "OpenAIServer", "Raw", "Say", "Think", "Use"]
 

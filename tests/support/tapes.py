@@ -12,9 +12,8 @@ from typing import Any
 
 from deepnb import Session
 from tests import ROOT
-from tests.support.chat_server import Say, Think, Use
+from tests.support.chat_server import PrefixCache, Say, Think, Use
 from tests.support.contract import SERVED
-from tests.support.prefix_cache import PrefixCache
 
 HERE = ROOT / "notebooks" / "tapes"
 NOTE = "scripted, no LLM"

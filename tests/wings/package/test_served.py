@@ -80,7 +80,7 @@ def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     shutil.copytree(package, place / "app")
     (place / "home").mkdir()
     args = [str(place / "app"), str(programs), str(place / "home")]
-    command = [sys.executable, "-m", "tests.support.served_story", *args]
+    command = [sys.executable, "-m", "tests.support.langgraph_server", *args]
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0:
         command = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     got = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
