@@ -30,7 +30,6 @@ _SKILL = f"{_ABOUT}\nPut each file where it belongs.\n"
 _SKILL_PATH = "/skills/tidy-up/SKILL.md"
 
 Turn = Callable[[], object]
-"""Runs one more turn."""
 
 
 class Looker(Scripted):
@@ -70,7 +69,6 @@ def bare_turn(checkpointer: Any, model: Any = None, prompts: Iterator[str] | Non
 
 
 def bare_graph(checkpointer: Any, model: Any = None) -> Any:
-    """The graph that deepagents makes of the same model, memory and skill."""
     parts: dict[str, Any] = {"memory": ["/AGENTS.md"], "skills": ["/skills/"], "backend": StateBackend()}
     return create_deep_agent(model or Looker(), checkpointer=checkpointer, **parts)
 
@@ -92,7 +90,6 @@ class Pair:
         return self.turns * MESSAGES
 
     def time(self) -> tuple[float, float]:
-        """Seconds of one more turn of each; who is first changes from turn to turn."""
         self.turns += 1
         if self.turns % 2:
             return _seconds(self.ours), _seconds(self.bare)

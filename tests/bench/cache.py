@@ -80,7 +80,6 @@ def _bare(provider: str) -> list[float]:
 
 
 def _compacted(provider: str) -> Iterator[Row]:
-    """Of the turns between two compactions the least share; by prefix also wherever the prompts begin in a step of the cache."""
     what = f"{provider}, after a compaction, from the second call on"
     with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, server):
         turns = caching.calls_between_compactions(s)
@@ -96,7 +95,6 @@ def _compacted(provider: str) -> Iterator[Row]:
 
 
 def _round_compaction(provider: str) -> Iterator[Row]:
-    """Of a compaction whose flush kept one line: the flush, the summary, the first call of the turn after it."""
     kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
     for by_hand, how in ((False, "at the trigger"), (True, "by hand")):
         with serving(provider, kept, **COMPACTS) as (s, _):

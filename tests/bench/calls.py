@@ -88,7 +88,6 @@ def rows() -> Iterator[Row]:
 
 
 def _times(turn: Callable[[], object], turns: int) -> list[float]:
-    """Milliseconds of CPU time that each of some turns takes, in all threads of this process."""
     taken = list[float]()
     for _ in range(turns):
         began = process_time()

@@ -24,14 +24,11 @@ KERNELS = 20
 MOST = 200
 """MiB of each kernel, its part of the pages that kernels share included."""
 PATIENCE = 900
-"""Seconds for a kernel to start, and for a cell."""
 NOTEBOOK = HERE / "01_first_agent.ipynb"
 
 
 @dataclass(frozen=True)
 class Class:
-    """What a class took: seconds until the last kernel was through, and the memory of each with all of them there."""
-
     seconds: float
     memory: tuple[Memory, ...]
 

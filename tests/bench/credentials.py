@@ -23,7 +23,6 @@ LINES = 100_000
 KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml", ".yml", ".html", ".css", ".js", ".ts"}
 _LONGEST_FILE = 300_000
 Found = list[list[tuple[int, int, int]]]
-"""For each text the findings: start, end, line."""
 
 
 def rows() -> Iterator[Row]:
@@ -74,7 +73,6 @@ def clean_texts() -> Iterator[str]:
 
 
 def _times() -> Iterator[Row]:
-    """1 MB beside twice the half of it: linear is 1."""
     code = "\n".join(clean_texts())
     for what, text in (("code", code), ("one endless line of names", "password=" * 120_000), ("one word", "a" * 10**6)):
         whole, half = _seconds(text[:1_000_000]), _seconds(text[:500_000])

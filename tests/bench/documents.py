@@ -18,7 +18,6 @@ from tests.data import documents as collection
 
 QUICK = False
 Ask = Callable[[str, int], Sequence[str]]
-"""Question and number of hits -> paths, best first."""
 
 
 def rows() -> Iterator[Row]:
@@ -51,8 +50,6 @@ def _paths(index: Index, query: str, k: int) -> list[str]:
 
 
 class Plain:
-    """A document a row, FTS5's own BM25."""
-
     def __init__(self, files: Mapping[str, str]) -> None:
         self.paths = list(files)
         self.db = Database(":memory:")

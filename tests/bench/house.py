@@ -19,7 +19,6 @@ WINGS = "wings"
 """The folder of those that can be left out, each a room of its own; `search` stands apart, too, from the main house."""
 _ROOT = Path(deepnb.__file__).parent
 _CRUMB = 3
-"""Lines of the body of a private function that has one caller and is no step of its own."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -37,7 +37,6 @@ def rows() -> Iterator[Row]:
 
 
 def _start(code: str) -> tuple[float, float, float]:
-    """Milliseconds until the shell is ready, as seen from outside, then MiB resident and at the peak."""
     begin = perf_counter()
     with subprocess.Popen([sys.executable, "-c", code + _SAY], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -34,7 +34,6 @@ def rows() -> Iterator[Row]:
 
 
 def _paraphrases(what: str, files: Mapping[str, str], embedder: Any) -> Iterator[Row]:
-    """The share of questions whose note is in the first six hits, of 100 characters, beside the vectors alone."""
     index = Index(embedder=embedder)
     index.update(dict(files))
     asked = paraphrases.questions()
@@ -58,7 +57,6 @@ def _has(found: list[Hit], note: str) -> bool:
 
 
 def _abstracts(form: str, embedder: Any) -> Row:
-    """nDCG@10 beside the better of the two ways to ask FTS5."""
     files, questions = abstracts.documents(form), abstracts.questions()
     index, plain = Index(embedder=embedder), Plain(files)
     index.update(dict(files))

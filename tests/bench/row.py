@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """`ok` is None where no bound is asked for; a `detail` is printed with -v only."""
-
     what: str
     figure: float
     unit: str
@@ -30,7 +28,6 @@ HEAD = f"{'':62}{'figure':>14}{'baseline':>11}{'ratio':>9}  {'bound':>9}"
 
 
 def held(what: str, figure: float, baseline: float, unit: str, most: float, *, ratio: float | None = None) -> Row:
-    """A figure held to `most` times its baseline; `ratio` where it is not just their quotient."""
     times = figure / baseline if ratio is None else ratio
     return Row(what, figure, unit, baseline, times, f"{most:g} x", times <= most)
 

@@ -29,7 +29,6 @@ QUICK = False
 SIZES = (0.7, 6.5, 32.0)
 """Megabytes of text: 1,400, 13,000 and 64,000 chunks, about."""
 TRIES = 15
-"""How often the smallest is built, of which the fastest counts; larger ones less often."""
 BUILD, DATABASE, P95_MS = 5, 4, 20
 """Bounds: building as a multiple of plain FTS5, the database as one of the text, and a search up to 20,000 chunks."""
 NOTES, TOOL = 100_000, 3
@@ -82,7 +81,6 @@ def rows() -> Iterator[Row]:
 
 
 def _notes(count: int) -> Iterator[Row]:
-    """The agent's own tool over the notes of a session in memory, reading included, beside the index alone."""
     words = " ".join(markdown(0.5).values()).split()
     random = Random(2)
     files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(count)}
@@ -157,7 +155,6 @@ def _plain(db: Database, files: dict[str, str]) -> None:
 
 
 def _again(db: Database, old: str, new: str) -> None:
-    """The first file anew; its rows are the first ones."""
     db.rows("DELETE FROM lines WHERE rowid <= ?", (sum(1 for line in old.split("\n") if line.strip()),))
     _plain(db, {"": new})
 

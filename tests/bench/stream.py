@@ -20,9 +20,7 @@ from tests.bench.row import Row, held
 
 QUICK = True
 MOST, GROWTH = 8.0, 1.2
-"""Bytes sent for each byte that stands there in the end, and how much more of them at twice the length."""
 ASKED = ("prose", "one code block", "one table")
-"""The kinds that the bounds are asked for."""
 PACE = 330
 """Characters a second."""
 CHUNK = 6
@@ -61,8 +59,6 @@ def texts() -> dict[str, Any]:
 
 @dataclass
 class Wire:
-    """The messages that were sent, as (seconds, display id, bytes of content)."""
-
     sent: list[tuple[float, str, int]] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
     data: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -156,7 +152,6 @@ paced = Paced(answers=[texts()[{kind!r}]({length})])
 
 
 def in_kernel(kind: str, length: int) -> Wire:
-    """An answer as a real kernel sends it, in real time."""
     from datetime import datetime
 
     from tests.support.kernels import Kernel

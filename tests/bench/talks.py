@@ -67,7 +67,6 @@ class Talk:
 
 
 def talks(samples: Sequence[dict[str, Any]]) -> list[Talk]:
-    """The conversations of a LoCoMo-format corpus. A picture's caption is a part of its turn."""
     return [_talk(sample["conversation"], sample["qa"], sample.get("today")) for sample in samples]
 
 
@@ -132,7 +131,6 @@ def _search(index: Index, legs: Any, today: date, query: str, k: int | None, tok
 
 
 def tool(talk: Talk) -> Search:
-    """The agent's `memory_search` over the conversation as daily notes, called with the query alone."""
     index = MemorySearch(lambda: None)
     notes = Notes({f"/memory/{path}": text for path, text in talk.files.items()})
     found = MemoryToolsMiddleware(notes, (), lambda: f"{talk.today}T12:00:00", lambda: index)
@@ -205,7 +203,6 @@ def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
 
 
 def _affordable(hits: Sequence[Hit]) -> Iterator[Hit]:
-    """The first of them that fit into the budget together."""
     room = TOKENS * 4
     for hit in hits:
         room -= _cost(hit)
@@ -261,7 +258,6 @@ def rows() -> Iterator[Row]:
 
 
 def load(name: str) -> Any:
-    """The embedder called module:name; a class or a function is called without arguments."""
     module, _, attribute = name.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     return found if hasattr(found, "embed_query") and not isinstance(found, type) else found()

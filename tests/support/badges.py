@@ -35,7 +35,6 @@ def project_urls() -> dict[str, str]:
 
 
 def with_badges(readme: str, line: str) -> str:
-    """README with this line below the mark, in the place of what is there."""
     before, _, after = readme.partition(f"{MARK}\n")
     rest = after.partition("\n\n")[2] if after.startswith("[![") else after.lstrip("\n")
     return f"{before}{MARK}\n" + (f"{line}\n" if line else "") + f"\n{rest}"

@@ -59,7 +59,6 @@ def chromium() -> str | None:
 
 
 def marks(*needed: str) -> list[Any]:
-    """The marks of a file of tests in a browser; skips it where Playwright or a module that it needs is not there."""
     for module in ("playwright", *needed):
         pytest.importorskip(module)
     reason = "no chromium, chromium-browser or google-chrome here"
@@ -68,7 +67,6 @@ def marks(*needed: str) -> list[Any]:
 
 @contextmanager
 def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str]:
-    """JupyterLab on a directory, its settings apart from the user's; gives its address."""
     for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
         setting(home, name, values)
     page = home / "config" / "labconfig" / "page_config.json"  # no look at each start whether Lab is to be built anew
@@ -99,7 +97,6 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
 
 
 def asked(address: str, method: str = "GET") -> Any:
-    """The answer of JupyterLab's REST API to a request, as a value; None if it is empty."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(f"{address}?token={TOKEN}", method=method)
     with opener.open(request, timeout=60) as answer:
@@ -176,7 +173,6 @@ class Notebook:
         self.errors.append(str(error))
 
     def close(self) -> None:
-        """Close the notebook; a page of JupyterLab is idle from now on, and the kernel runs on."""
         if self._idle is None:
             self.page.close()
             return
@@ -192,7 +188,6 @@ class Notebook:
         self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 
     def ready(self) -> None:
-        """Wait until the kernel is idle: before it is there, Run All would ask which one to start."""
         self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
         if self.front.startswith("lab"):
             self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
@@ -225,7 +220,6 @@ class Notebook:
             self.page.wait_for_timeout(100)
 
     def told(self) -> str:
-        """What the page says of itself, for a test that fails: prompts, errors, and an open dialog."""
         said = self.page.locator("[data-mime-type$='stderr'], [data-mime-type$='error'], .jp-Dialog").all_inner_texts()
         return f"{self.counts()} {said} {self.errors}"
 
@@ -234,7 +228,6 @@ class Notebook:
         return self.page.locator(".jp-CodeCell").filter(has=inputs).last
 
     def ask(self, source: str) -> Any:
-        """Type a cell at the end and run it; gives the cell as soon as the kernel has it."""
         cells = self.page.locator(".jp-CodeCell")
         at = cells.count()
         cells.last.locator(".cm-content").click()
@@ -256,7 +249,6 @@ class Notebook:
         return cell
 
     def theme(self, name: str) -> None:
-        """Turn the page to another theme, by the menu, and wait until the server has it as its setting."""
         if self.page.get_attribute("body", "data-jp-theme-name") == name:
             return
         with self.page.expect_response(lambda one: one.request.method == "PUT" and "apputils-extension" in one.url):
@@ -280,17 +272,13 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Server:
-    """A JupyterLab that runs: its address, the directory that it serves, and the home that its settings are in."""
-
     address: str
     root: Path
     home: Path
     idle: list[Any] = field(default_factory=list)
-    """Pages of it that show no notebook."""
 
 
 def sign(server: Server, place: Path) -> None:
-    """Make a notebook one that the server trusts, as if its user had run it there."""
     import nbformat
     from nbformat.sign import NotebookNotary
 
@@ -303,8 +291,6 @@ def sign(server: Server, place: Path) -> None:
 
 
 class Workspace:
-    """A directory below the root of a server, and a browser context: what is opened there disturbs nobody else."""
-
     def __init__(self, server: Server, context: Any, folder: str) -> None:
         self.server, self.context, self.folder = server, context, folder
         self.place = server.root / folder
@@ -314,7 +300,6 @@ class Workspace:
         return written(self.place / name, sources)
 
     def open(self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] = SIZE) -> Notebook:
-        """Open a notebook of the directory in a page of its own, in a theme and a size."""
         setting(self.server.home, "apputils-extension/themes", {"theme": theme})
         notebook = Notebook(self.context, self.server.address, f"{self.folder}/{name}", front, self.server.idle)
         notebook.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
@@ -342,7 +327,6 @@ class Workspace:
         return str(copy.relative_to(self.place))
 
     def reopen(self, notebook: Notebook, theme: str = LIGHT) -> Notebook:
-        """Open a copy of a notebook that is not trusted and has no outputs of this run, in the same front end."""
         there = self.open(self.foreign(notebook), notebook.front, theme)
         there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
         there.page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")

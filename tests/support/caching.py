@@ -51,7 +51,6 @@ def looks_then_answers(results: list[Any]) -> Any:
 
 
 def cached_model(provider: str, answer: Any) -> Any:
-    """A chat model of the provider's own class, and the server it talks to, for a `with`."""
     name = {"anthropic": "claude-some"}.get(provider, "some-model")
     return SERVED[provider]([answer], PrefixCache(), model=name, max_retries=0, streaming=True)
 
@@ -79,7 +78,6 @@ def ran(s: Session, prompt: str) -> Turn:
 
 
 def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
-    """The flush, the summary, and the first call of the turn after them, of a thread that has begun."""
     s.memory.write("/AGENTS.md", NOTES)
     prompt = "And explain each of them to me. " * 60
     for number in range(1, 40):
@@ -93,7 +91,6 @@ def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
 
 
 def calls_between_compactions(s: Session) -> list[tuple[Call, ...]]:
-    """The calls of each turn from the first compaction to the second; of a turn that compacted, its last one alone."""
     s.memory.write("/AGENTS.md", NOTES)
     seen, calls = 0, []
     for number in range(1, 40):

@@ -17,11 +17,8 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Say:
-    """An answer in text, a chunk for each word."""
-
     text: str
     cached: int = 0
-    """Tokens of the prompt reported as cached."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,6 @@ class Fail:
     status: int
     message: str = "scripted failure"
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Such as `{"retry-after": "0"}`."""
     kind: str = ""
     """What the provider calls the error; empty for what goes with the status."""
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -102,7 +98,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(handler: type[Quiet]) -> Iterator[str]:
-    """The address of a server on loopback whose requests are answered by this kind of handler."""
     server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -227,8 +222,6 @@ LEAST, STEP, LOOKBACK, MOST_MARKS = 1_024, 128, 20, 4
 
 @dataclass(frozen=True)
 class Cached:
-    """Tokens of a request: all of them, read from the cache, written to it."""
-
     input: int
     read: int
     written: int = 0

@@ -18,8 +18,6 @@ AT_LENGTH = "words\n" * 200
 
 
 class Phased(Scripted):
-    """Answers by what it is asked for: a summary, a flush (see `Scripted.flush`), or else an answer."""
-
     answers: list[Any] = Field(default_factory=lambda: ["ok"])
     summary: Any = "ok"
     summaries: list[list[BaseMessage]] = Field(default_factory=list)
@@ -34,8 +32,6 @@ class Phased(Scripted):
 
 
 class Refusing(Phased):
-    """Takes a flush or a summary only where it has few messages."""
-
     most: int = 3
     failure: Any = None
     refused: list[list[BaseMessage]] = Field(default_factory=list)
@@ -61,11 +57,9 @@ def prompt_text(model: Scripted) -> str:
 
 
 def session(model: Any = None, **options: Any) -> Session:
-    """A session that compacts from its fourth message on, and then keeps one."""
     return Session(model=model or Phased(), **{"trigger": ("messages", 4), "keep": ("messages", 1), **options})
 
 
 def stored_once(s: Session, texts: list[str]) -> None:
-    """Each text stands in the history file exactly once."""
     lines = Counter(s.files[HISTORY].splitlines())
     assert {t: lines[t] for t in texts} == dict.fromkeys(texts, 1)

@@ -40,9 +40,7 @@ class Scenario:
     prompts: tuple[str, ...] = ("hi",)
     options: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[Any, ...] = ()
-    """Go with the first prompt."""
     sees: bool = True
-    """Whether the model takes images."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,6 @@ def anthropic(answers: Sequence[Any], cache: Any = None, **settings: Any) -> Ite
 
 Served = Callable[..., AbstractContextManager[tuple[Any, Any]]]
 SERVED: Mapping[str, Served] = {"openai": openai, "responses": responses, "anthropic": anthropic}
-"""Models of their providers' own classes, each with a server that speaks its protocol."""
 
 
 def served(make: Served) -> Play:
@@ -91,8 +88,6 @@ def served(make: Served) -> Play:
 
 
 def taped(make: Served) -> Play:
-    """A scenario played by such a model and recorded, then played by the tape alone."""
-
     def play(scenario: Scenario) -> Played:
         profile = {**PROFILE, "image_inputs": scenario.sees}
         with TemporaryDirectory() as directory:
@@ -105,8 +100,6 @@ def taped(make: Served) -> Play:
 
 
 class Taught(TeachingModel):
-    """The teaching model, which keeps what it answered as a script for the others."""
-
     answers: list[Any] = []  # noqa: RUF012
 
     def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
@@ -120,7 +113,6 @@ class Taught(TeachingModel):
 
 
 def teaching(scenario: Scenario) -> tuple[Played, Scenario]:
-    """A scenario's prompts put to the teaching model: the session, and the scenario with what it answered as the script."""
     model = Taught(answers=[])
     one = run(scenario, model, _NoServer)
     return one, replace(scenario, answers=tuple(model.answers))
@@ -183,7 +175,6 @@ def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
 
 
 def _in_order(events: Iterable[Any]) -> list[Any]:
-    """The events; of tools that ran side by side, each from its beginning to its end."""
     out: list[Any] = []
     for of_tools, run in groupby(events, lambda e: isinstance(e, ToolStarted | ToolEnded)):
         some = list(run)

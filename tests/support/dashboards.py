@@ -31,7 +31,6 @@ def edge(of: Any, side: str) -> bool:
 
 
 def violations(page: Any, where: str = "") -> list[str]:
-    """What axe-core finds serious or critical in the outputs (below `where`): rule, what is wrong, where."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, context={"include": [[f"{where} .jp-OutputArea"]]}).response["violations"]

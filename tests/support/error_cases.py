@@ -38,7 +38,6 @@ LATER = tuple(_cases("later"))
 
 
 def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
-    """What the last cell of a case raises, run as IPython runs cells, and the code of its cells: `In[2]` -> text."""
     names: dict[str, object] = {"__name__": "__main__"}
     for number, code in enumerate(case.cells, 1):
         file = cell_file(number)

@@ -30,7 +30,6 @@ MODULES = (
 """What is imported before the forks. None of it starts a thread, which a fork would lose."""
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KERNEL = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
-"""The arguments of a kernel, as a kernelspec has them."""
 _STANDARD = (0, 1, 2)
 
 
@@ -53,7 +52,6 @@ def python() -> list[str]:
 
 
 def process(client: int) -> int:
-    """The process id of the fork that a client asked for, to signal it at once; of another process, its own."""
     command = python()
     try:
         with open(f"{command[-1]}-{client}") as file:
@@ -67,7 +65,6 @@ def _settings(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _serve(address: str) -> list[str]:
-    """Fork for each client; returns in the fork, with the arguments of the program that it is to run."""
     import gc
     import importlib
     import shutil
@@ -96,7 +93,6 @@ def _serve(address: str) -> list[str]:
 
 
 def _watched(client: socket.socket, address: str) -> list[str]:
-    """Fork the program and tell its client how it ended; returns in the fork."""
     head, files, *_ = socket.recv_fds(client, 8, len(_STANDARD))
     request = client.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)  # and no more: a signal may follow
     arguments, folder, environment = json.loads(request)

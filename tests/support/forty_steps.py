@@ -105,7 +105,6 @@ def model() -> Paid:
 
 
 def left(s: Session) -> dict[str, Any]:
-    """What a script left, without ids that are drawn by chance and times that were measured."""
     out: dict[str, Any] = {"threads": s.threads, "approve": s.options.approve, "asked": s.asked}
     here, dates = s.thread, frozenset[str]()
     for info in s.threads:

@@ -45,7 +45,6 @@ class Kind:
     make: Callable[[Path], Any]
     options: Mapping[str, Any] = field(default_factory=dict)
     has: frozenset[str] = frozenset()
-    """The features it has, of those that some lack."""
     tool: str = "lookup"
     own_checkpointer: bool = False
 

@@ -69,7 +69,6 @@ class _Checker(HTMLParser):
 
 
 def harmless(markup: str) -> str:
-    """The words that `markup` shows, once it is found harmless; `Harmful` otherwise."""
     if found := _UNSEEN.search(markup):
         raise Harmful(f"an unseen sign {found[0]!r}")
     if stray := _STRAY.search(markup):

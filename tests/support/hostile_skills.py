@@ -45,7 +45,6 @@ def in_process(module: str, call: str = "main()") -> tuple[list[str], str]:
 
 
 def loop(limit: float) -> None:
-    """A case that hangs in C: for the test of the watch."""
     run_each([("good", lambda: None), ("in C", lambda: re.match(r"(a+)+$", "a" * 60 + "b"))], limit)
 
 
@@ -76,8 +75,6 @@ def frozen() -> Iterator[Case]:
 
 
 def on_disk() -> Iterator[Case]:
-    """What a directory of skills may hold beside skills."""
-
     def read(make: Callable[[Path], object]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "skills" / "one"
@@ -113,8 +110,6 @@ def on_disk() -> Iterator[Case]:
 
 
 def zips() -> Iterator[Case]:
-    """Archives that are larger inside than they say, or than anyone wants."""
-
     def bomb() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bomb.zip"

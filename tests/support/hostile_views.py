@@ -140,7 +140,6 @@ def types_of(of: Any) -> dict[str, Any]:
 
 @cache
 def functions() -> dict[str, Callable[..., View]]:
-    """Every function of `deepnb.views` that gives a view, by its name."""
     found: dict[str, Callable[..., View]] = {}
     for module in pkgutil.iter_modules(deepnb.views.__path__):
         room = importlib.import_module(f"deepnb.views.{module.name}")

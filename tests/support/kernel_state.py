@@ -14,11 +14,7 @@ _INSTALLED = tuple(os.path.join(path, "") for path in {*sysconfig.get_paths().va
 
 
 def keep(ip: Any) -> Callable[[str], None]:
-    """Return the function that gives the kernel back the state it is in now, in another working directory.
-
-    The packages that were imported stay imported, which is what a second start would take its time for; all of deepnb,
-    of the tests and of what a test wrote is forgotten, with every hook that comes from there.
-    """
+    """Return the function that gives the kernel back the state it is in now, in another working directory."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     config, own = copy.deepcopy(dict(ip.config)), set(sys.modules)
 

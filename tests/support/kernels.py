@@ -36,12 +36,10 @@ class Ran:
 
     @property
     def asks(self) -> bool:
-        """Whether it ended at a card, which stops Run All."""
         return self.reply.get("ename") == "ApprovalNeeded"
 
     @property
     def outputs(self) -> dict[str, dict[str, Any]]:
-        """display id -> the data it shows at the end."""
         shown = {}
         for content in self.of("display_data", "update_display_data"):
             if id_ := content.get("transient", {}).get("display_id"):
@@ -60,8 +58,6 @@ class Ran:
 
 
 class Kernel:
-    """A kernel in a process of its own, offline: a fork, or what the command `python` starts."""
-
     def __init__(self, cwd: str, env: dict[str, str], python: Sequence[str] = ()) -> None:
         self.manager = KernelManager(kernel_name="python3")
         assert self.manager.kernel_spec is not None
@@ -128,8 +124,6 @@ class Kernel:
 
 
 class Cell:
-    """One cell with all its messages: those of its run, and those of the clicks in it."""
-
     def __init__(self, kernel: Kernel, source: str) -> None:
         self.kernel = kernel
         self.ran = kernel.ok(source)
@@ -156,13 +150,11 @@ class Cell:
 
     @property
     def texts(self) -> list[str]:
-        """What each output says, from top to bottom; buttons as `[buttons]`."""
         shown = self.ran.outputs
         return ["[buttons]" if WIDGET in shown[id_] else shown[id_].get("text/plain", "") for id_ in self.made]
 
 
 def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-    """(what was asked, what was published, the reply) of a cell that asks for one line."""
     prompts: list[dict[str, Any]] = []
     published: list[dict[str, Any]] = []
 
@@ -238,7 +230,6 @@ def one_kernel(kernels: Pool) -> Kernel:
 
 @pytest.fixture
 def kernel(one_kernel: Kernel) -> Kernel:
-    """The kernel that is shared, with deepnb loaded anew in a clean namespace."""
     one_kernel.run("%unload_ext deepnb\n%reset -f")
     assert one_kernel.ok("%load_ext deepnb").text == ""
     return one_kernel

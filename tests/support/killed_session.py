@@ -92,7 +92,6 @@ class Life:
         return {"threads": threads, "thread": here, "facts": facts}
 
     def finish(self) -> None:
-        """Decide what waits, and go on with what was cut; a thread that can't is an error."""
         for info in self.s.threads:
             self.s.switch(info.name)
             for _ in range(9):
@@ -107,7 +106,6 @@ class Life:
             assert self.s.pending is None, self.s.pending
 
     def do(self, op: str, key: str, chance: random.Random) -> dict[str, Any]:
-        """One operation; gives what it changes of `state`."""
         s = self.s
         match op:
             case "add":
@@ -141,7 +139,6 @@ def _compact(s: Session) -> None:
 
 
 def live(where: str, folder: Path, seed: str, ops: Sequence[str]) -> None:
-    """Do what chance says until the end comes."""
     chance = random.Random(seed)
     life = Life(where, folder)
     _die_at(life.s, chance.randint(1, POINTS if ops is OPS else 40), only_after_memory=ops is not OPS)
@@ -278,7 +275,6 @@ def _append(file: Path, line: str) -> None:
 
 
 def _child(work: Callable[[], None], problem: Path) -> int:
-    """The signal or the code that a child ended with."""
     if (pid := os.fork()) == 0:
         try:
             work()

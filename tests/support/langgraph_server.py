@@ -33,8 +33,6 @@ QUIET = {
 
 
 class LangGraphServer:
-    """One that serves a directory, which it writes to; it can be killed and started again at its address."""
-
     def __init__(self, app: Path, programs: Path, home: Path, env: Mapping[str, str], *options: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

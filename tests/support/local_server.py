@@ -15,8 +15,6 @@ NAME = "qwen2.5-coder"
 
 @dataclass(frozen=True)
 class Kind:
-    """One program: what it tells of the window of `NAME`, and how it refuses a request that is too long."""
-
     name: str
     pages: Callable[[int], Mapping[str, Any]]
     refuses: Callable[[int, int], Fail]

@@ -31,7 +31,6 @@ class LoopbackServer:
     url: str = ""
 
     def answer(self, method: str, path: str, body: Any) -> Any:
-        """What a request gets; a generator is a stream."""
         match [part for part in path.strip("/").split("/") if part], method:
             case ["assistants", "search"], _:
                 return [{"assistant_id": "a1", "graph_id": "echo", "name": "echo", "metadata": {}}]

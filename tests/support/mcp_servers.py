@@ -20,7 +20,6 @@ HERE = Path(__file__).parent
 HANG = 60.0
 
 REAL = f"mcp:{shlex.join([sys.executable, '-P', str(HERE / 'mcp_server.py')])}"
-"""The server of the `mcp` package, over stdio."""
 
 
 def script(**does: Any) -> str:
@@ -40,7 +39,6 @@ class WebServer:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, again where it has ended; returns when it answers."""
         command = [sys.executable, "-P", str(HERE / "mcp_server.py"), "http", str(self.port)]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         wait(self._answers)

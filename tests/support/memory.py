@@ -20,7 +20,6 @@ class Memory:
 
 
 def memory_of(pid: int) -> Memory:
-    """Of a process that runs: its RSS, PSS, USS and highest RSS so far."""
     rollup, status = (Path(f"/proc/{pid}/{name}").read_text() for name in ("smaps_rollup", "status"))
 
     def mib(name: str, text: str = rollup) -> float:

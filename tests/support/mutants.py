@@ -68,7 +68,6 @@ class Mutant:
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
-    """Each function with its qualified name, as Python gives it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, Function):
             yield prefix + node.name, node
@@ -141,7 +140,6 @@ def draw(root: Path = TREE, seed: int = SEED, count: int = COUNT) -> list[Mutant
 
 
 def mutated(mutant: Mutant, root: Path) -> tuple[Path, str] | None:
-    """(file, its text with the change), where the function stands now; None if it or the text is gone."""
     paths = [root / mutant.file, *sorted((root / "deepnb").rglob("*.py"))]
     for path in filter(Path.exists, paths):
         text = path.read_text(encoding="utf-8")
@@ -199,7 +197,6 @@ class Reach:
 
 
 def reach(out: Path, places: list[str]) -> None:
-    """Run the tests that need neither a kernel nor a browser, and note what each runs."""
     import pytest
 
     plugin = Reach()
@@ -208,7 +205,6 @@ def reach(out: Path, places: list[str]) -> None:
 
 
 def reach_in_parts(out: Path) -> None:
-    """`reach` for each folder of tests in a process of its own, joined in one file."""
     parts = Path(tempfile.mkdtemp())
     tests = TREE / "tests"
     places = sorted({str(tests / path.relative_to(tests).parts[0]) for path in tests.rglob("test_*.py")})
@@ -289,7 +285,6 @@ def _begin(place: Path) -> None:
 
 
 def _tried(mutant: Mutant, known: dict[str, Any]) -> str:
-    """How the tests end with this mutant in the tree of this process; `gone` if its text is not there."""
     tree = Path.cwd()
     if (found := mutated(mutant, tree)) is None:
         return "gone"

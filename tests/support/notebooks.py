@@ -27,7 +27,6 @@ from tests.support import forks
 HERE = ROOT / "notebooks"
 FIRST = "01_first_agent.ipynb"
 BESIDE = ("data", "tapes")
-"""Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
 
 _VARYING = re.compile(
@@ -74,7 +73,6 @@ def execute(
 
 
 def kernel_manager(python: Path | None) -> AsyncKernelManager:
-    """What starts a kernel of an interpreter, or as a fork, whichever kernels are installed."""
     # of ports, two kernels that start at once can choose one
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{tempfile.mkdtemp()}/kernel")
     manager.kernel_spec.argv = [*([str(python)] if python else forks.python()), *forks.KERNEL]
@@ -83,7 +81,6 @@ def kernel_manager(python: Path | None) -> AsyncKernelManager:
 
 @contextmanager
 def copied(path: Path) -> Iterator[str]:
-    """A directory with what a notebook reads beside itself; what it writes is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         for name in BESIDE:
             shutil.copytree(path.parent / name, Path(folder, name))

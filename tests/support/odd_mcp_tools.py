@@ -28,16 +28,12 @@ ARGUMENTS = "said: "
 
 @dataclass(frozen=True)
 class Odd:
-    """One tool, what it is called with, and what a model is to be told."""
-
     name: str
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     args: Mapping[str, Any] = field(default_factory=dict)
     gives: CallToolResult | ErrorData | None = None
     says: str = ""
-    """A part of the result; the arguments, if this is empty."""
     output: dict[str, Any] | None = None
-    """The schema of the result."""
     description: str = "Does it."
     fails: bool = False
 

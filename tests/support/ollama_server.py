@@ -13,8 +13,6 @@ from tests.support.chat_server import Quiet, serving
 
 @dataclass
 class OllamaServer:
-    """Use it as a context manager; `models` is name -> capabilities, None where it says none."""
-
     models: Mapping[str, Sequence[str] | None]
     says: str = "Hello from this machine."
     asked: list[str] = field(default_factory=list)

@@ -115,7 +115,6 @@ _MORE = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "incom
 
 
 def responses(answer: list[Any], seen: Cached, number: int) -> Iterator[bytes]:
-    """The body of a response, event by event; ids are those of the request of this number."""
     items: list[dict[str, Any]] = []
     for at, event in enumerate(_events(answer, seen, items, number)):
         yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': at})}\n\n".encode()
@@ -139,7 +138,6 @@ def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]], number
 
 
 def _item(index: int, one: Any, items: list[dict[str, Any]], number: int) -> Iterator[dict[str, Any]]:
-    """One item of the output, from its beginning to its end; it joins `items`."""
     if isinstance(one, Say):
         empty, deltas, whole = _message(index, one)
     elif isinstance(one, Block):
@@ -182,7 +180,6 @@ def _function_call(index: int, use: Use) -> Item:
 
 
 def _reasoning(index: int, think: Think) -> Item:
-    """Reasoning is shown as a summary; what goes back is encrypted."""
     head = {"id": f"rs_{index}", "type": "reasoning"}
     part = {"type": "summary_text", "text": ""}
     deltas: list[dict[str, Any]] = [

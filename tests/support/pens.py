@@ -50,7 +50,6 @@ class Pen:
         return None
 
     def change(self, how: str, at: int) -> Change | None:
-        """Change a line of what it saw, by `edit`, `write` (the whole file) or `drop` (likewise)."""
         if len(self.view) < 2:
             self.read()
             return None
@@ -123,7 +122,6 @@ class Law:
             assert not change.told and not entry.conflicts
 
     def _left_of(self, line: str, lines: list[str]) -> bool:
-        """Whether something is left of what others made of a line."""
         return any(line == old or self._left_of_chain(new, line) for new, old in self._come_of.items() if new in lines)
 
     def _left_of_chain(self, line: str, origin: str) -> bool:
@@ -146,7 +144,6 @@ class Slow:
 
 
 def main(folder: str, name: str) -> None:
-    """Write into a kept directory as told on the standard input, as a user and as an agent in turns."""
     session = Session()
     session.memory.keep(Path(folder))
     backend: Any = session.backend

@@ -17,7 +17,6 @@ USER = "postgres"
 
 
 def missing() -> str:
-    """Why there can be no server here; empty where there can."""
     if _programs() is None:
         return "PostgreSQL's server is not installed"
     if os.geteuid() == 0 and USER not in {one.pw_name for one in pwd.getpwall()}:
@@ -27,7 +26,6 @@ def missing() -> str:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The address of a server; it is stopped, and all of it removed, at the end."""
     programs = _programs()
     assert programs is not None
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.path.isdir("/tmp") else None))

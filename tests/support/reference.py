@@ -70,7 +70,6 @@ MODULES = (
     *("deepnb.course", "deepnb", "deepnb.search", "deepnb.middleware", "deepnb.testing"),
     *(("deepnb.formats.protocol",) if "open" in wings.WINGS else ()),
 )
-"""Where the public names are."""
 PARTS = {
     "session.memory": ("deepnb.session.memory", "SessionMemory"),
     "session.skills": ("deepnb.session.skills", "SessionSkills"),
@@ -222,7 +221,6 @@ class Member:
 
 
 def public_names(module: str) -> list[str]:
-    """Return `__all__`, or else what is defined there; modules below it are left out."""
     real = importlib.import_module(module)
     own = (n for n, value in vars(real).items() if getattr(value, "__module__", "") == module and n[0] != "_")
     return sorted(n for n in getattr(real, "__all__", None) or own if not inspect.ismodule(getattr(real, n)))
@@ -248,7 +246,6 @@ def describe(module: str, name: str) -> Member:
 
 
 def fields(module: str, name: str) -> list[Member]:
-    """Return what a class keeps: its annotated names, each with the text below it; nothing for what is no class."""
     real = _real(module, name)
     is_class = inspect.isclass(real)
     body = _node(real).body if is_class else []
@@ -336,7 +333,6 @@ def _value(default: ast.expr, value: Any) -> ast.expr:
 
 
 def _text_after(body: list[ast.stmt], node: ast.stmt) -> str:
-    """Return the string below a statement, which says what it is."""
     after = body[body.index(node) + 1 : body.index(node) + 2]
     if after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant):
         return re.sub(r"\s*\n\s*", " ", str(after[0].value.value)).strip()

@@ -39,7 +39,6 @@ def _marks() -> Any:
 
 
 def same(a: Session, b: Session) -> None:
-    """The turns with their events, messages and files, and the transcripts, are the same in both."""
     days = days_near(a.workspace.current.now()) | days_near(b.workspace.current.now())
     for one, other in zip(a.turns, b.turns, strict=True):
         left, right = (without_run(turn, days) for turn in (one, other))
@@ -50,7 +49,6 @@ def same(a: Session, b: Session) -> None:
 
 
 def _alike(a: Any, b: Any) -> None:
-    """The two are equal; where they are not, the first place in which they differ is named."""
     if isinstance(a, list) and isinstance(b, list):
         assert len(a) == len(b), f"{a!r} is not {b!r}"
         for one, other in zip(a, b, strict=True):

@@ -28,7 +28,6 @@ def results(s: Session) -> list[str]:
 
 
 def unasked(*tools: Any) -> dict[str, Any]:
-    """Options of a session with tools of the user's that run without asking."""
     return {"tools": list(tools), "approve": {getattr(t, "name", None) or t.__name__: "allow" for t in tools}}
 
 

@@ -51,7 +51,6 @@ class Shell:
         return ran.out
 
     def fails(self, cell: str) -> str:
-        """The one line that a cell which must fail said; anything more (a traceback) is an error."""
         ran = self.run(cell)
         assert ran.error is not None, f"{cell!r} did not fail: {ran.out}"
         assert "Traceback" not in ran.out + ran.err, ran.out + ran.err

@@ -47,7 +47,6 @@ class StrictOpenAI(Strict, OpenAIServer):
         yield from _responses(body["input"], self.issued()) if "input" in body else _chat(body["messages"])
 
     def issued(self) -> set[str]:
-        """The encrypted thoughts that this provider can read: those of its own answers."""
         return _issued(self.answers)
 
 
@@ -163,7 +162,6 @@ def _openai_tools(functions: list[Any]) -> Iterator[str]:
 
 
 def _schema(one: Any, root: Any, *, strict: bool) -> Iterator[str]:
-    """What is wrong with a schema at any depth; with `strict`, an array says what is in it."""
     if isinstance(one, list):
         yield from (problem for item in one for problem in _schema(item, root, strict=strict))
     if not isinstance(one, dict):
@@ -276,7 +274,6 @@ def _anthropic(messages: list[Any], issued: set[str]) -> Iterator[str]:
 
 
 def _merged(messages: list[Any]) -> Iterator[dict[str, Any]]:
-    """The messages, texts as blocks, those of one role in a row as one."""
     held: dict[str, Any] = {}
     for message in messages:
         content = message["content"]
@@ -350,7 +347,6 @@ def _anthropic_tools(tools: Iterable[Any]) -> Iterator[str]:
 
 
 def _args(call: Use) -> dict[str, Any]:
-    """What either can say of a call: the arguments are no text there, but an object."""
     try:
         found = json.loads(arguments(call))
     except ValueError:

@@ -319,7 +319,6 @@ _CALLS = 12
 
 
 def ask(pair: Pair) -> str:
-    """What the user reads: what approved code put out, then the answer."""
     kernel = _kernel()
     kernel.restart(pair)
     messages: list[BaseMessage] = [SystemMessage("You are an agent in the user's notebook.")]
@@ -330,7 +329,6 @@ def ask(pair: Pair) -> str:
 
 
 def _namespace(pair: Pair) -> dict[str, Any]:
-    """The variables of a kernel: tables of its own, which code may change."""
     values = {name: tables()[name].value for name in pair.kernel}
     return {"pd": pd} | {name: one.copy() if isinstance(one, pd.DataFrame) else one for name, one in values.items()}
 
@@ -368,7 +366,6 @@ class _Kernel:
         return "(no end of calls)"
 
     def _called(self, call: Any) -> ToolMessage:
-        """The result of a call; what a tool said about one table is kept, as it would say it again."""
         key = json.dumps([call["name"], call["args"]], sort_keys=True, default=str)
         if key in self.seen:
             return ToolMessage(self.seen[key], name=call["name"], tool_call_id=call["id"])

@@ -42,7 +42,6 @@ def _days(rng: np.random.Generator, first: str, days: int, count: int) -> pd.Ser
 
 
 def _pick(rng: np.random.Generator, labels: str, count: int, missing: float = 0.0) -> pd.Series:
-    """Labels, the first more often than the last."""
     names = labels.split("|")
     weights = np.arange(len(names), 0, -1) + 1.0
     picked = pd.Series(rng.choice(names, count, p=weights / weights.sum()), dtype=object)
@@ -58,7 +57,6 @@ def _crates() -> Table:
 
 
 def _orders() -> Table:
-    """Dates are text of three unambiguous forms; amounts, regions and dates are missing here and there."""
     rng, n = np.random.default_rng(2), 1_203
     when = _days(rng, "2025-09-01", 240, n).mask(pd.Series(rng.random(n) < 0.03))
     form = rng.choice(["%Y-%m-%d", "%d %b %Y", "%B %d, %Y"], n, p=[0.6, 0.2, 0.2])
@@ -71,7 +69,6 @@ def _orders() -> Table:
 
 
 def _customers() -> Table:
-    """Names and ids are there twice, some rows whole."""
     rng, n = np.random.default_rng(3), 90
     f = pd.DataFrame(
         {"customer_id": rng.integers(2_001, 2_080, n), "name": _pick(rng, "Ana Li|Bo Berg|Cem Kaya|Dee", n)}
@@ -83,7 +80,6 @@ def _customers() -> Table:
 
 
 def _readings() -> Table:
-    """An index of times without a name."""
     rng, n = np.random.default_rng(4), 720
     index = pd.date_range("2025-11-03", periods=n, freq="4h")
     f = pd.DataFrame({"sensor": _pick(rng, "alpha|beta|gamma", n).array}, index=index)
@@ -112,7 +108,6 @@ def _sales() -> Table:
 
 
 def _answers() -> Table:
-    """A survey: groups and ages are missing here and there, and there is no date."""
     rng, n = np.random.default_rng(7), 150
     f = pd.DataFrame({"respondent_id": np.arange(n) + 7_001, "group": _pick(rng, "control|treated|waiting", n, 0.1)})
     f["score"] = rng.integers(1, 41, n)
@@ -270,7 +265,6 @@ def label(group: Any) -> Label:
 
 
 def per(s: Slots, values: pd.Series, ordered: bool = False) -> Truth:
-    """A number for each group, of at most twelve."""
     if not 1 < len(values) <= 12 or (ordered and values.duplicated().any()):
         raise UnfitError
     labels = tuple(map(label, values.index))
@@ -303,7 +297,6 @@ def rows(s: Slots, chosen: pd.DataFrame, others: pd.DataFrame, ordered: bool = F
 
 
 def top(s: Slots, up: bool | None = None, frame: pd.DataFrame | None = None) -> Truth:
-    """The k rows with the largest, or smallest, n."""
     frame = (s.f if frame is None else frame).dropna(subset=s.n)
     frame = frame.sort_values(s.n, ascending=not (s.up if up is None else up), kind="stable")
     if len(frame) <= s.k or frame[s.n].iloc[s.k - 1] == frame[s.n].iloc[s.k]:
@@ -319,7 +312,6 @@ def top_groups(s: Slots, values: pd.Series, up: bool = True) -> Truth:
 
 
 def which_row(s: Slots, up: bool | None = None) -> Truth:
-    """The id of the row with the largest, or smallest, n."""
     frame = s.f.sort_values(s.n, ascending=not (s.up if up is None else up))
     if frame[s.n].iloc[0] == frame[s.n].iloc[1]:
         raise UnfitError

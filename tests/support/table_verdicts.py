@@ -17,8 +17,6 @@ Kind = Literal["number", "label", "labels", "time", "rows", "series", "yes", "de
 
 @dataclass(frozen=True)
 class Truth:
-    """What a right answer says, and what only a wrong one says."""
-
     kind: Kind
     numbers: tuple[float, ...] = ()
     """A number: forms of which one suffices. Rows: one number of each row. A label, a time: the figure that belongs to
@@ -81,7 +79,6 @@ def is_refusal(text: str) -> bool:
 
 
 def verdict(truth: Truth, answer: str) -> Verdict:
-    """Judge the text of an answer; a refusal is right where any figure would be wrong."""
     if is_refusal(answer):
         return "right" if truth.refuse else "refused"
     text = answer if truth.shape else _SHAPE.sub("(its shape)", answer)
@@ -103,7 +100,6 @@ def same(written: str, percent: bool, value: float) -> bool:
 
 
 def dates(text: str) -> list[tuple[int, int, int | None, int, int | None]]:
-    """The dates in a text, in their order: start, end, year, month, day."""
     found: list[tuple[int, int, int | None, int, int | None]] = []
     for pattern in _DATES:
         for one in pattern.finditer(text):
@@ -117,7 +113,6 @@ def dates(text: str) -> list[tuple[int, int, int | None, int, int | None]]:
 
 
 def figures(text: str) -> list[tuple[int, str, bool]]:
-    """The figures in a text that are no part of a date: where, as written, whether percent."""
     for start, end, *_ in dates(text):
         if re.search(r"\d", text[start:end]):
             text = text[:start] + "#" * (end - start) + text[end:]
@@ -125,7 +120,6 @@ def figures(text: str) -> list[tuple[int, str, bool]]:
 
 
 def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
-    """Where a text names a label, in any case, or a period in any form."""
     if isinstance(label, pd.Period):
         yield from ((start, end) for start, end, y, m, d in dates(text) if _is_period(label, y, m, d))
         return
@@ -157,7 +151,6 @@ def _number(truth: Truth, text: str) -> bool:
 
 
 def _figure_fits(truth: Truth, text: str) -> bool:
-    """Whether the figures beside a label, if any, hold the right one."""
     given = [one for one in figures(text) if not any(same(one[1], one[2], value) for value in truth.echoes)]
     return not truth.numbers or not given or any(_first(text, value) >= 0 for value in truth.numbers)
 

@@ -35,8 +35,6 @@ Tokenizer = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Counted:
-    """Requests with one kind of text, each as a multiple of what a tokenizer has."""
-
     kind: str
     first: float
     """Where only the first request was reported, which holds nothing of the kind."""
@@ -52,7 +50,6 @@ def stored(tokenizer: str) -> Tokenizer:
 
 
 def counted(count: Tokenizer, exact: Tokenizer) -> list[Counted]:
-    """Count a request of each kind with `count`, against a provider that has the tokenizer `exact`."""
     return [_counted(row, count, exact) for row in KINDS]
 
 

@@ -21,8 +21,6 @@ ROWS = (2, 0, 1, 2, None, 1, 2, 0)
 
 @dataclass(frozen=True)
 class Kind:
-    """A column under the name `x`, beside the number `n` of each row and a group `g`."""
-
     name: str
     table: Any
     values: tuple[Any, Any, Any]

@@ -12,8 +12,6 @@ _END = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 
 
 class _Strings(HTMLParser):
-    """The stretches of text that no element breaks: a formula lies in one of them."""
-
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=True)
         self.strings = [""]

@@ -33,7 +33,6 @@ ASKED = {
 }
 """What asks for a name, if that is not to be seen from it."""
 ERRORS = {"%": "UsageError", "import ": "ImportError", "main(": "SystemExit", "deepnb.Session": "NotInstalledError", "deepnb.": "AttributeError"}  # fmt: skip
-"""How a cell begins -> the error that it ends with."""
 TAKEN_OUT = """
 import contextlib, io, json, sys
 from deepnb.values.wings import WINGS

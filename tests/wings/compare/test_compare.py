@@ -52,7 +52,6 @@ HOMES = ("plain", "kept", "persisted", "apart", "shared")
 
 
 def begun(home: str, folder: Path) -> Session:
-    """A session whose memory is at home there."""
     session = Session(persist=folder / "session.db") if home == "persisted" else Session()
     if home == "kept":
         session.memory.keep(folder / "memory")

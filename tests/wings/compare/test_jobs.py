@@ -15,8 +15,6 @@ from tests.support.scripted import Scripted, call, unasked
 
 
 class Gate:
-    """A tool that waits until it is let go; nothing of it is decided by time."""
-
     def __init__(self) -> None:
         self.entered, self.open = threading.Semaphore(0), threading.Event()
 

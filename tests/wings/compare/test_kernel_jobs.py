@@ -52,7 +52,6 @@ class Heard:
         return request
 
     def texts(self, request: str) -> list[str]:
-        """What each output of a cell says now, from top to bottom."""
         shown: dict[str, dict[str, Any]] = {}
         for message in self.messages:
             of = message["parent_header"].get("msg_id") == request
@@ -61,7 +60,6 @@ class Heard:
         return ["[button]" if WIDGET in data else data.get("text/plain", "") for data in shown.values()]
 
     def until(self, request: str, *words: str) -> list[str]:
-        """Take messages until a cell says all this; gives its texts."""
         end = time.monotonic() + HANG
         while missing := [one for one in words if one not in "\n".join(self.texts(request))]:
             try:

@@ -24,7 +24,6 @@ from tests.support.tables import every_row
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built with hatchling from this environment, so without a network, and unpacked."""
     pytest.importorskip("hatchling")
     place = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(built(place, "wheel")) as archive:

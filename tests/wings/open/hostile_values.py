@@ -156,7 +156,6 @@ def _noted(event: str, args: Any) -> None:
 
 @contextmanager
 def watched() -> Iterator[list[tuple[str, Any]]]:
-    """What is imported, run, unpickled, sent or opened for writing within the block."""
     global EVENTS
     if _noted not in _HOOKED:
         sys.addaudithook(_noted)
@@ -181,7 +180,6 @@ def evil_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read_all(place: str, thread: str) -> str:
-    """All that can be seen of a thread, as text; or the line that says why it can't be read."""
     try:
         session = open_session(place, thread)
         view = opened_view(session.index, "x")

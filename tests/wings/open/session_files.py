@@ -36,7 +36,6 @@ class Claude:
         self._seconds = count()
 
     def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> Claude:
-        """Add a line to the tree."""
         parent = self.last if under == "" else under
         value = {"parentUuid": parent, **self._more, "type": kind, "uuid": id_, "timestamp": at(next(self._seconds))}
         self.lines.append({**value, **more})
@@ -131,7 +130,6 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
 
 
 def figures(session: Any, names: Iterable[str]) -> dict[str, Any]:
-    """What is read of a session: of all turns, of the first turn, or of the file."""
     return {name: FIGURES[name](session) for name in names}
 
 
@@ -180,8 +178,6 @@ class Codex:
 
 
 class Pi:
-    """Entries of pi, version 3 by default; each hangs under the one before it."""
-
     def __init__(self, version: int | None = 3) -> None:
         self._seconds = count()
         self._tree = version is not None and version > 1
@@ -207,8 +203,6 @@ class Pi:
 
 
 class OpenCode:
-    """A session of OpenCode: messages and their parts, for its database and for its export."""
-
     def __init__(self, id_: str = "ses_1", parent: str | None = None, **more: Any) -> None:
         self.id, self.parent = id_, parent
         self.info: Value = {"title": "A session", "directory": "/w", "version": "1.2.3", **more}
@@ -268,7 +262,6 @@ def opencode_database(path: Path, *sessions: OpenCode, wal: bool = False) -> sql
 
 
 def ran(id_: str, name: str = "bash", output: str = "ok", *, metadata: Value | None = None, **args: Any) -> Value:
-    """A part that tells a call and its result."""
     time = {"start": 1_767_261_601_000, "end": 1_767_261_604_000}
     state = {"status": "completed", "input": args, "output": output, "metadata": metadata or {}, "time": time}
     return {"type": "tool", "tool": name, "callID": id_, "state": state}
@@ -330,7 +323,6 @@ def chat_file(folder: Path) -> Path:
 
 
 def graph_file(folder: Path) -> Path:
-    """A deep agent's thread of two turns in SQLite, with another beside it."""
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     file = folder / "sessions.db"

@@ -372,7 +372,6 @@ def test_each_part_that_is_seen_is_estimated_and_the_rest_is_not_recorded(file):
 
 
 def talk(*numbers: int, root: str | None = None) -> list[dict[str, Any]]:
-    """Questions and their answers, each below the one before; the first below `root`."""
     lines, above = list[dict[str, Any]](), root
     for n in numbers:
         for who, id_, said in (("user", f"u{n}", f"q{n}"), ("assistant", f"a{n}", f"r{n}")):

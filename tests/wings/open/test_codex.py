@@ -28,7 +28,6 @@ def said(text):
 
 
 def first_turn(log):
-    """`ls`, and an answer: two calls of a model."""
     log.put("turn_context", turn_id="t1", model="gpt-x", effort="high", cwd="/w").event("token_count", info=None)
     log.prompt("List files").item("message", role="user", content=said(CONTEXT))
     log.item("reasoning", summary=[{"type": "summary_text", "text": "look"}], encrypted_content="zzz")

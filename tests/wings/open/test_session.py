@@ -126,7 +126,6 @@ def test_a_fork_of_each_format_goes_on(name: str, tmp_path: Path, session: Sessi
 
 
 def check_pairs(session: Session) -> None:
-    """Each call is followed by its results, before anything else."""
     messages = session.graph.get_state(session.config).values["messages"]
     for n, message in enumerate(messages):
         asked = [c["id"] for c in getattr(message, "tool_calls", ())]

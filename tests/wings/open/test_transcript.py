@@ -17,7 +17,6 @@ from tests.wings.open.session_files import at, jsonl, of_kind, turns
 
 @pytest.fixture
 def exported(tmp_path):
-    """Two turns, one of them with a subagent, and one between them that was taken back."""
     task = call("task", id="t0", description="Survey it", subagent_type="general-purpose")
     note = call("write_file", id="w1", file_path="/memory/x.md", content="note\n")
     session = Session(model=Paid(answers=[task, "Surveyed.", "Done.", "Wrong.", note, "Right."]))
@@ -46,7 +45,6 @@ def test_an_exported_thread(exported):
 
 
 def test_a_turn_takes_as_long_as_it_took(tmp_path):
-    """And not until the next one began."""
     now = Clock("2026-03-02T09:00", UTC)
     with Session(model=Paid(answers=["Hello.", "Bye.", "Again."]), clock=now) as session:
         for hour, act in enumerate((session.run, session.run, lambda _: session.rewind(1), session.run), 9):

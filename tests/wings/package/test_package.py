@@ -27,7 +27,6 @@ from tests.support.tapes import HERE
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 OWN = "sk-proj-" + "Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0GaZq7" * 2
-"""A key of a model's, which is known as such from then on."""
 BOUND = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
 BOUND |= {"run_python", "propose_cell"}
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"

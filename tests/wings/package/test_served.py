@@ -73,7 +73,6 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 @pytest.fixture(scope="module")
 def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What came of it on a server, in a network of its own where the machine makes one."""
     package, place = notebook[0], tmp_path_factory.mktemp("server")
     wheels = built(place / "wheel", "wheel").parent
     programs = environment(place / "env", ["--find-links", str(wheels), "-r", str(package / "requirements.txt"), CLI])

@@ -20,7 +20,6 @@ APP = ROOT / "tests" / "support" / "server_app"
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs of an environment with deepnb and the server are."""
     place = tmp_path_factory.mktemp("environment")
     return environment(place / "env", [str(built(place / "wheel", "wheel")), CLI])
 

@@ -165,7 +165,6 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
 
 @pytest.fixture
 def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepnb.Session]:
-    """A session on the server, with a header out of the environment."""
     monkeypatch.setenv("DEEPNB_HEADER_X_API_KEY", SECRET)
     s = deepnb.Session().attach(f"{server.url}/echo", header="X-Api-Key")
     monkeypatch.delenv("DEEPNB_HEADER_X_API_KEY")

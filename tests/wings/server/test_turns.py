@@ -61,7 +61,6 @@ def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
 
 
 def left(s: deepnb.Session) -> dict[str, Any]:
-    """All that can be seen of a session, less times and made up ids."""
     return {
         "thread": s.thread,
         "turns": [turn(t) for t in s.turns],
@@ -106,7 +105,6 @@ def test_twenty_steps_are_the_same_as_in_this_process(served: str, session: Any)
 
 
 def results(turn: Turn) -> list[str]:
-    """The ids of the calls that ended, in order."""
     return [e.id for e in turn.events if isinstance(e, ToolEnded) and e.status == "ok"]
 
 
