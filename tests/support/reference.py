@@ -6,7 +6,6 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -19,6 +18,7 @@ from deepnb.magics.config import DeepNB
 from deepnb.magics.usage import ABOUT, MAGICS, OPTIONS, subcommands
 from deepnb.values import wings
 from deepnb.wings.course.reference import KINDS, TOPICS, Entry
+from deepnb.wiring.options import UNCHANGED
 from tests import ROOT
 
 
@@ -280,56 +280,47 @@ def _own_methods(real: type) -> Iterator[Member]:
 
 
 def parameters(module: str, name: str) -> dict[str, str]:
-    """Return parameter -> its default as it is written, empty if it has none; a constant as the value it has."""
+    """Return parameter -> its default as it is shown, empty if it has none."""
     real = _real(module, name)
-    args = _arguments(real.__init__ if inspect.isclass(real) else real)
-    defaults = [None] * (len(args.args) - len(args.defaults)) + [*args.defaults, *args.kw_defaults]
-    named = zip((*args.args, *args.kwonlyargs), defaults, strict=True)
-    return {arg.arg: ast.unparse(default) if default else "" for arg, default in named}
+    found = _parameters(real.__init__ if inspect.isclass(real) else real)
+    return {one.name: "" if one.default is one.empty else one.default for one in found}
 
 
-def _signature(real: Callable[..., Any]) -> str:
-    """Return `run(prompt, *, model=None) -> Turn`.
+class _Shown(str):
+    """A default as it is shown."""
 
-    The many options that stay as they are if they are not given are `**options`.
-    """
-    node, args = _node(real), _arguments(real)
-    given = list(zip(args.kwonlyargs, args.kw_defaults, strict=True))
-    kept = [(arg, value) for arg, value in given if value is None or ast.unparse(value) != "UNCHANGED"]
-    if len(kept) < len(given):
-        args.kwonlyargs, args.kw_defaults, args.kwarg = [a for a, _ in kept], [v for _, v in kept], ast.arg("options")
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    start = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
-    return f"{start}{node.name}({ast.unparse(args)}){returns}"
+    __repr__ = str.__str__
 
 
-def _arguments(real: Callable[..., Any]) -> ast.arguments:
-    """Return the parameters of a function without `self` and their types, constants as the values they have."""
-    args: ast.arguments = deepcopy(_node(real).args)
-    first = args.posonlyargs or args.args
-    if first and first[0].arg in ("self", "cls"):
-        del first[0]
-    if args.kwarg and args.kwarg.annotation and ast.unparse(args.kwarg.annotation).endswith("Never"):
-        args.kwarg = None  # it is there to name the mistake
-    for arg in filter(None, (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)):
-        arg.annotation = None
-    values = {name: one.default for name, one in inspect.signature(real).parameters.items()}
-    plain = (*args.posonlyargs, *args.args)
-    args.defaults = [_value(d, values[a.arg]) for d, a in zip(args.defaults[::-1], plain[::-1], strict=False)][::-1]
-    args.kw_defaults = [d and _value(d, values[a.arg]) for d, a in zip(args.kw_defaults, args.kwonlyargs, strict=True)]
-    return args
+def _parameters(real: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function without `self`, types, and what is there to name a mistake."""
+    found = []
+    for one in inspect.signature(real).parameters.values():
+        if one.name not in ("self", "cls") and not str(one.annotation).endswith("Never"):
+            default = one.default if one.default is one.empty else _Shown(_default(real, one.default))
+            found.append(one.replace(annotation=one.empty, default=default))
+    return found
 
 
-def _value(default: ast.expr, value: Any) -> ast.expr:
-    """Return a default as it is written; `Options.keep` and the name of a constant as their value."""
-    text = ast.unparse(default)
-    if not text.startswith("Options.") and (not text.isupper() or text == "UNCHANGED"):
-        return default
+def _default(real: Callable[..., Any], value: Any) -> str:
+    if inspect.isfunction(value):
+        return next(ast.unparse(one) for one in ast.walk(_node(real)) if isinstance(one, ast.Lambda))
     try:
         ast.literal_eval(repr(value))
     except (ValueError, SyntaxError):  # made by a call
-        return ast.Name("...")
-    return ast.Name(repr(value) if len(repr(value)) < _LONG else "...")
+        return "UNCHANGED" if value is UNCHANGED else "..."
+    return repr(value) if len(repr(value)) < _LONG else "..."
+
+
+def _signature(real: Callable[..., Any]) -> str:
+    """Return `run(prompt, *, model=None) -> Turn`; the many options that stay as they are are `**options`."""
+    node, given = _node(real), _parameters(real)
+    kept = [one for one in given if one.default != "UNCHANGED"]
+    if len(kept) < len(given):
+        kept.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    start = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
+    return f"{start}{node.name}{inspect.Signature(kept)}{returns}"
 
 
 def _text_after(body: list[ast.stmt], node: ast.stmt) -> str:
