@@ -3,8 +3,6 @@
 Without a name the quick ones. A missed bound is marked, and is no error.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

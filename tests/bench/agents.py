@@ -1,7 +1,5 @@
 """A session and a bare deepagents graph with the same model, memory, skill and kind of checkpointer, turn by turn."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

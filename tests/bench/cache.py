@@ -5,8 +5,6 @@ compacts, until the second compaction. Baselines: deepagents' own graph with mem
 never told; and memory_refresh="call", which writes the block anew.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from statistics import mean

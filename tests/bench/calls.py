@@ -5,8 +5,6 @@ CPU time of the cell, and that of a turn of the bare engine with the same model,
 writes. With -v the calls are shown by room and by function.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections import Counter

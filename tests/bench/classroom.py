@@ -1,7 +1,5 @@
 """A class on one machine: 20 kernels at once, each running the first notebook, beside 20 that run an empty cell."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

@@ -3,8 +3,6 @@
 `practice` and `kinds` are sets that rules were written by; `judge` is the other.
 """
 
-from __future__ import annotations
-
 import random
 import sysconfig
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Bytes that a turn adds to a thread's SQLite file, over 250 turns, beside a bare deepagents graph's."""
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence

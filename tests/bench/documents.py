@@ -4,8 +4,6 @@ nDCG@10 with gains 2^grade - 1 (Järvelin and Kekäläinen, 2002), and recall@6:
 first six hits. A hit counts for its document, once. FTS5 is asked with and without the common words of the question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import log2

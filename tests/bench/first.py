@@ -1,7 +1,5 @@
 """Tokens of a fresh session's first request in a notebook, by o200k_base: all tools in full, in short, and lean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import deepnb

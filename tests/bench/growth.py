@@ -1,7 +1,5 @@
 """A kept turn at 1,000 turns in a window of 16,000 tokens, beside the 100th; a bare graph's in the same run; minutes."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The shape of the package: how much there is to read, in which rooms, and in how many crumbs."""
 
-from __future__ import annotations
-
 import ast
 import io
 import tokenize

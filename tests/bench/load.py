@@ -1,7 +1,5 @@
 """`%load_ext deepnb` beside a bare IPython shell, in processes of their own: time and memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

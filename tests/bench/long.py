@@ -1,7 +1,5 @@
 """A turn in which a tool answers 200 MB, beside the same turn with a short answer: its seconds, and the memory it takes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

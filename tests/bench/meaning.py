@@ -6,8 +6,6 @@ Without that variable, what search finds by words alone; the extra `embed` has o
 deepnb.search.embedders:UniversalSentenceEncoder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """A Claude Code session of 200 MB, made by hand in a temporary folder: time to its first picture, one turn, and peak memory."""
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """One line of the table: a figure, its baseline from the same run, and the bound it is held to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

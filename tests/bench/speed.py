@@ -1,7 +1,5 @@
 """How long indexing and searching take, beside plain FTS5 (porter unicode61, one row a line) on the same texts."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

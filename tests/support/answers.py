@@ -1,7 +1,5 @@
 """Answers of every shape that is cut in pieces, and the pieces."""
 
-from __future__ import annotations
-
 import re
 
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece

@@ -1,7 +1,5 @@
 """A small server on loopback that speaks Anthropic's messages protocol and caches prompts by marks; keeps requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field

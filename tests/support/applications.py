@@ -1,7 +1,5 @@
 """A packaged application as a graph in this process, with a store and a checkpointer as a server gives them."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every place for files, for tests that hold of each: one line in `PLACES` puts another under them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 `python -m tests.support.badges` writes them below the mark `<!-- badges -->`; without an address there are none.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

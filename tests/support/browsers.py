@@ -1,7 +1,5 @@
 """JupyterLab on a copy of the notebooks, in a real Chromium; nothing but loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Sessions with chat models whose servers cache prompts, on loopback, and the share that was read from the cache."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

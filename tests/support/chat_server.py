@@ -1,7 +1,5 @@
 """A chat model's server on loopback with scripted answers, whatever the protocol; keeps requests."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A time that is moved on by hand, and a session that lives by it."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
 from typing import Any
 

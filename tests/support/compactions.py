@@ -1,7 +1,5 @@
 """Sessions that compact, models that summarize as they are told to, and what to ask of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

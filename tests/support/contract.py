@@ -1,7 +1,5 @@
 """One script of answers for every kind of model, and what a session records of it, in a form that can be compared."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

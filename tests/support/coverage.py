@@ -3,8 +3,6 @@
 What ran in a process of its own (kernels, terminals, killed sessions) is not in it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A notebook with an open dashboard in JupyterLab or Notebook 7: its tabs, and what axe-core finds in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is in a place that a session is kept in: a SQLite file, or a PostgreSQL database by its address."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

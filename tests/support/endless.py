@@ -1,7 +1,5 @@
 """A teaching model that talks until it is interrupted, so that an interrupt always meets it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Fresh environments: what deepnb is built into, and what it is installed into, on each Python of this machine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -7,8 +7,6 @@ forks are where the process ends that first asked for one. A program that wants 
 process has is started as usual.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

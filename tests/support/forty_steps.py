@@ -1,7 +1,5 @@
 """A script of forty steps through all that a session keeps, and what it leaves: the same wherever it is kept."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

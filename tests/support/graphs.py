@@ -1,7 +1,5 @@
 """Eight graphs as people make them: each looks something up and answers, with a scripted model."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whether markup can do nothing but show: only listed elements, attributes, styles and addresses, and it balances."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

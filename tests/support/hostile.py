@@ -1,7 +1,5 @@
 """Objects whose every method notes that it was called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 loud: list[str] = []

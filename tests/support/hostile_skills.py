@@ -1,7 +1,5 @@
 """Skills made to hang, crash or lead astray whoever reads them: (name, what reads it)."""
 
-from __future__ import annotations
-
 import faulthandler
 import io
 import json

@@ -1,7 +1,5 @@
 """Every view there is with one text in all its fields, made from the types its function asks for."""
 
-from __future__ import annotations
-
 import collections.abc as c
 import importlib
 import inspect

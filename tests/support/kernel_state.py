@@ -1,7 +1,5 @@
 """What a kernel is like before a file's tests, and how it becomes so again; this module runs in the kernel."""
 
-from __future__ import annotations
-
 import copy
 import os
 import signal

@@ -5,8 +5,6 @@ kills itself at the n-th call that reads or writes the database; a second one op
 what the first was told is done, and finishes what was left. Prints how many were killed, and the first thing wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -3,8 +3,6 @@
 `langgraph-cli[inmem]` is under the Elastic License 2.0: it is in no extra of ours, and is installed for tests alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

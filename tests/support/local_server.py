@@ -1,7 +1,5 @@
 """Servers of models on one's own machine, by what each publishes of its interface: rows of one scripted server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

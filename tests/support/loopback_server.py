@@ -3,8 +3,6 @@
 Its one assistant answers `You said PROMPT.`; each run is a turn of one message and one answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

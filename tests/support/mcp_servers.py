@@ -1,7 +1,5 @@
 """The commands and addresses of MCP servers for tests, and what their tools give."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """How much memory a process has, as Linux counts it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

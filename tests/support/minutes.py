@@ -1,7 +1,5 @@
 """`python -m tests.support.minutes FILE...`: minutes of tests by folder, and the slowest ten, from pytest's JUnit XML."""
 
-from __future__ import annotations
-
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter

@@ -11,8 +11,6 @@ It runs against the tests that run its function (its own room's first, then the 
 its own on a copy of the tree, up to the first failure. `reach` needs Python 3.12 or newer (`sys.monitoring`).
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

@@ -4,8 +4,6 @@ Cells keep their ids and sources. Execution times and widget state are left out:
 panel's static twin says what it showed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

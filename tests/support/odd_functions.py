@@ -1,7 +1,5 @@
 """Functions as notebooks have them, with the arguments that a model sends and what the call gives; and odd results."""
 
-from __future__ import annotations
-
 import datetime as dt
 import enum
 import functools

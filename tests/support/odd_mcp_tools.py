@@ -4,8 +4,6 @@ Each is odd in one way: its name, its parameters, its result or its error. One t
 arguments that reached it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A small Ollama on loopback: which models it has, what they can do, and a chat with scripted answers."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping, Sequence
@@ -42,7 +40,7 @@ class OllamaServer:
         counts = {"prompt_eval_count": self.reads, "eval_count": 5}
         return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": said, "done": True} | counts
 
-    def __enter__(self) -> OllamaServer:
+    def __enter__(self) -> Any:
         outer = self
 
         class Handler(Quiet):

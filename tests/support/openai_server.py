@@ -1,7 +1,5 @@
 """A small OpenAI-compatible server on loopback: scripted answers, streamed as real ones are; keeps requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 As a program it is a process that writes: a line of JSON for each thing to do, a line of JSON for what came of it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """A PostgreSQL server for one run of tests: Debian's, as the user `postgres`, in a temporary directory on a free port."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """A session recorded and then replayed, and what of two runs has to be the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass

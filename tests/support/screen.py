@@ -1,7 +1,5 @@
 """A screen that remembers every state of every output."""
 
-from __future__ import annotations
-
 import io
 import time
 from typing import Any

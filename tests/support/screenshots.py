@@ -1,7 +1,5 @@
 """`python -m tests.support.screenshots [DIR]` takes the pictures of README and the reference in JupyterLab, of what it really shows."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

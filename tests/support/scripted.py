@@ -1,7 +1,5 @@
 """The scripted model of `deepnb.testing`, and what only our own tests need of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk

@@ -3,8 +3,6 @@
 It prints a line of JSON for each tool call that begins or ends, and for the turn, or the error, in the end.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

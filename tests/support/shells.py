@@ -1,7 +1,5 @@
 """A real IPython shell in this process, a cell at a time: what was printed, what it gave, what went wrong."""
 
-from __future__ import annotations
-
 import atexit
 import io
 from contextlib import redirect_stderr, redirect_stdout

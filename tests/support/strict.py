@@ -4,8 +4,6 @@ The rules are those that OpenAI's and Anthropic's references state, and their re
 deepnb is used to check them. Each names what it says, in the words of the provider as far as they are known.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -7,8 +7,6 @@ one in the kernel, or the one spoken of before. `GROUPS` is a truth with the tex
 only a refusal is right.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """What is drawn for a question about a table, and the true answers by pandas."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether the text of an answer about a table is right, a refusal, or wrong."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A table of cases is one test that lists all its failures."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 The answers are scripted and come from local servers; no LLM is asked. `python -m tests.support.tapes` makes them anew.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

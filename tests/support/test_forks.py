@@ -1,7 +1,5 @@
 """Programs that begin as forks: they are started, signalled, killed and ended as any other."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

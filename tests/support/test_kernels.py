@@ -1,7 +1,5 @@
 """The kernel that is shared by all files: what one of them left behind is not there for the next."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import IMPORT_TESTS

@@ -6,8 +6,6 @@ and a first prompt (deepnb's own first request, kept as it was that day), then m
 reports of it is the sum of its texts, and what ChatML puts round each message and before the answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Columns of 60 kinds as notebooks have them, each with the values that Python has for it and how JSON writes them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import pathlib
 import uuid

@@ -1,7 +1,5 @@
 """What the page's MathJax takes for math in some markup, by the rules of its `FindTeX`."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Tests of two features, one of which is a wing: they are left out with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

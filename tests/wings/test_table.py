@@ -1,7 +1,5 @@
 """The table of wings: what it names is there, and what is taken out of it says that it is not here."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

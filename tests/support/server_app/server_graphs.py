@@ -1,7 +1,5 @@
 """Two graphs as somebody serves them; their model goes by the prompt, so that it answers the same wherever it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

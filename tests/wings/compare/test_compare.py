@@ -1,7 +1,5 @@
 """A prompt with several options in forks of a thread: what comes of each, and that the session stays as it is."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import threading

@@ -1,7 +1,5 @@
 """Turns in the background: forks of a thread, beside each other and beside the session's own turns."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--bg` and `%agent jobs` in a shell: what is said, and what can be done with a job."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

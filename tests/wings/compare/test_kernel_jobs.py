@@ -1,7 +1,5 @@
 """Background turns in a real kernel: beside a cell that runs, through an interrupt of it, with their cards."""
 
-from __future__ import annotations
-
 import time
 from queue import Empty
 from typing import Any

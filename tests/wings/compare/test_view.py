@@ -1,7 +1,5 @@
 """Two answers beside each other: marks are added to what is shown, and nothing else is changed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

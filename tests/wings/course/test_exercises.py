@@ -1,7 +1,5 @@
 """The exercises: each check fails before a solution and passes after it, part by part, and gives nothing away."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

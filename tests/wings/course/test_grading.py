@@ -1,7 +1,5 @@
 """Grading: notebooks of a class run in kernels of their own, and what was checked, as JSON."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

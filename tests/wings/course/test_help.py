@@ -1,7 +1,5 @@
 """What a word finds in the reference, how it is shown, and what a shell says of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepnb.magics.usage import subcommand

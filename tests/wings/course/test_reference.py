@@ -1,7 +1,5 @@
 """The reference has all there is, and says of it what Python says; notebooks/REFERENCE.md is what it makes."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The picture of a thread that the first notebook ends its first cell with."""
 
-from __future__ import annotations
-
 import re
 
 import pandas as pd

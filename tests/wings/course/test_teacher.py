@@ -1,7 +1,5 @@
 """The teacher's page: its cells show what it says they show, and its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The ways in: the tour and the lab, from the wheel as a user installs it."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the user writes is the user's in the journal, also with a panel and the dashboard open: each magic, and an exercise."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.session.test_whose_writes import SKILL

@@ -1,7 +1,5 @@
 """Values that were made to run something where they are decoded, and a watch over what is run while they are."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Claude Code's session files: the figures of an index, and the content of turns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

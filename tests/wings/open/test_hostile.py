@@ -1,7 +1,5 @@
 """Whatever stands in a file: nothing of it is opened or run, and no value of another type than it should be raises."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import os

@@ -1,7 +1,5 @@
 """Databases of checkpoints that were made to run something: whatever they name is not imported, called or told."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys

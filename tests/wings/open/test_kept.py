@@ -1,7 +1,5 @@
 """Threads of LangGraph in a PostgreSQL database, opened by its address: read, and not written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

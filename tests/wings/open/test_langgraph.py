@@ -1,7 +1,5 @@
 """Threads of LangGraph's SQLite checkpoints, read without the graph that made them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys

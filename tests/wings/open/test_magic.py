@@ -1,7 +1,5 @@
 """`%agent open`: sessions made elsewhere in a shell; what is shown, refused, and gone on from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sessions of OpenCode: of its database and of its export, and what a database may hold that it should not."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

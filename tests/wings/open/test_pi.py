@@ -1,7 +1,5 @@
 """Sessions of pi, versions 1 to 3, and of OpenClaw."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A session made elsewhere: read with all views, refused where it would change, and gone on from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

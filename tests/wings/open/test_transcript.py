@@ -1,7 +1,5 @@
 """deepnb's own transcripts, as a session exports them."""
 
-from __future__ import annotations
-
 from datetime import UTC
 
 import pytest

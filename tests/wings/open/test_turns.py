@@ -1,7 +1,5 @@
 """The turns of an opened session, as what shows a session's own turns takes them."""
 
-from __future__ import annotations
-
 from deepnb.values.files import file_diffs
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.session import turns_of

@@ -1,7 +1,5 @@
 """The picture of an opened session: its context over time, and what is said of a budget that is not wholly known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb import open_session

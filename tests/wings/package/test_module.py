@@ -1,7 +1,5 @@
 """Functions of a notebook as a module."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

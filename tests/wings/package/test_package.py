@@ -1,7 +1,5 @@
 """An agent as a LangGraph application: what is in it, what is left out, and that it sends what the notebook sends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

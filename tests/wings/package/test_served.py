@@ -1,7 +1,5 @@
 """A packaged agent on a LangGraph server: in an environment made of its requirements, where there is no network."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A real `langgraph dev` with the graphs of tests/support/server_app, and sessions on it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

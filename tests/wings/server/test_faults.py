@@ -1,7 +1,5 @@
 """What goes wrong with a server is one line, after which the thread works; its header is in no text."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """An agent on a server in a real kernel: the address, the header that is typed where nobody sees it, threads, a fault."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A session on a real LangGraph server: turns, threads of several kernels, runs that go on, restarts, a packaged agent."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator
