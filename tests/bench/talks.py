@@ -104,9 +104,6 @@ def _places(ids: Sequence[str]) -> list[tuple[int, int]]:
     return [(int(s), int(t)) for text in ids for s, t in re.findall(r"D:?(\d+):(\d+)", str(text))]
 
 
-# -- what is measured
-
-
 def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
     plain = Passages(talk.files)
     yield "AND query", lambda query, k, tokens: plain.search(query, k, " AND ", stop=False)

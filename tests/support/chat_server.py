@@ -212,9 +212,6 @@ def arguments(call: Use) -> str:
     return call.args if isinstance(call.args, str) else json.dumps(call.args)
 
 
-# -- what a cache holds
-
-
 LEAST, STEP, LOOKBACK, MOST_MARKS = 1_024, 128, 20, 4
 
 

@@ -130,9 +130,6 @@ def run(scenario: Scenario, model: Any, server: Any, begin: Callable[[Session], 
     return Played(s, tuple(server.requests))
 
 
-# -- what is recorded
-
-
 def without_figures(value: Any) -> Any:
     """A record less what depends on who counts: tokens, the window, and the name of the model."""
     if isinstance(value, dict):

@@ -105,9 +105,6 @@ def _event(chunk: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
-# -- Responses
-
-
 _HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
 _MORE = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "incomplete_details": None}
 

@@ -33,18 +33,12 @@ def entries() -> tuple[Entry, ...]:
     )
 
 
-# -- topics: Markdown files that explain one subject each, their title on the first line
-
-
 FOLDER = Path(deepnb.__file__).parent / "wings" / "course" / "topics"
 
 
 def topic(file: Path) -> Entry:
     title, _, text = file.read_text(encoding="utf-8").partition("\n")
     return Entry(file.stem, title.removeprefix("# "), text.strip(), "topic")
-
-
-# -- what is typed after a magic, and the settings
 
 
 def magic_entries(magic: str) -> list[Entry]:
@@ -61,9 +55,6 @@ def magic_entries(magic: str) -> list[Entry]:
 def setting_entries() -> list[Entry]:
     traits = DeepNB.class_own_traits(config=True)
     return [Entry(n, f"%config DeepNB.{n} = {t.default()!r}", t.help, "setting") for n, t in traits.items()]
-
-
-# -- what is used from Python
 
 
 MODULES = (
@@ -120,9 +111,6 @@ def error_entries() -> list[Entry]:
     return [Entry(name, f"deepnb.{name}", describe(_ERRORS, name).doc, "error") for name in names]
 
 
-# -- the files that deepnb writes and reads, from the docstrings of what writes and reads them
-
-
 FILES = (
     ("journal", ".deepnb/journal.jsonl", "deepnb.backends.journal", "Entry", "a change"),
     ("transcript", ".deepnb/transcripts/THREAD.jsonl", "deepnb.context.transcript", "", ""),
@@ -147,9 +135,6 @@ def file_entries() -> Iterator[Entry]:
             kept = (f"- `{one.signature}`" + (f": {one.doc}" if one.doc else "") for one in fields(module, of))
             text = "\n".join([f"{text}\n\nFields of {line}:\n", *kept])
         yield Entry(name, place, text, "file")
-
-
-# -- all of it as one Markdown file
 
 
 _HEAD = """\
@@ -202,9 +187,6 @@ def _section(title: str) -> Iterator[str]:
             yield from [*([] if in_list else [""]), f"- `{one.usage}`: {first}"]
             yield from textwrap.indent("\n".join(more), "  ").split("\n") if more else []
         in_list = not has_heading
-
-
-# -- signatures and docstrings
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

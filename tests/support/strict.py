@@ -396,8 +396,6 @@ class OllamaChat(ChatServer):
         return json.dumps({**line, **(done or {})}).encode() + b"\n"
 
 
-# -- Google
-
 _DATA = {"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"}
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 _TYPES = {"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"}
@@ -479,8 +477,6 @@ def _google_schema(where: str, schema: Any) -> Iterator[str]:
     below = [*inner.values(), *(schema.get("anyOf") or ()), *([schema["items"]] if "items" in schema else [])]
     yield from (problem for one in below for problem in _google_schema(f"{where}...", one))
 
-
-# -- Ollama
 
 _TEXT: Any = {"type": ["string", "null"]}
 _TEXTS: Any = {"type": ["array", "null"], "items": {"type": "string"}}

@@ -311,8 +311,6 @@ def _drawn(text: str, truth: Callable[[Slots], Truth], rng: random.Random, refus
     raise AssertionError(f"no table fits {text!r}")
 
 
-# -- asking
-
 _CALLS = 12
 
 

@@ -215,9 +215,6 @@ class Slots:
         return tuple(float(one) for one in drawn)
 
 
-# -- truths
-
-
 def num(s: Slots, value: float, *wrong: float) -> Truth:
     """A number that is unlike the wrong ones and those of the question."""
     if pd.isna(value) or any(abs(value - one) < 0.005 * max(1, abs(value)) for one in (*wrong, *s.echoes)):

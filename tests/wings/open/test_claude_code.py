@@ -224,9 +224,6 @@ def test_titles(file):
     assert open_session(jsonl(file, *lines, *more)).index.title == "Mine"
 
 
-# -- nested agents
-
-
 def task(prompt="Survey the code"):
     return Claude().say("u1 Go").reply("a1", "m1", calls("t1", "Task", prompt=prompt, subagent_type="explorer"))
 
@@ -291,9 +288,6 @@ def test_an_agents_file_that_is_a_link_is_not_opened(file):
     assert (index.counts, turns(index)) == ({}, [("Go", 2)])
 
 
-# -- memory files
-
-
 OLD = {"filePath": "/w/CLAUDE.md", "oldString": "tea", "newString": "coffee", "originalFile": "- tea\n"}
 NOTE = {"type": "create", "filePath": "/w/memory/2026-01-01.md", "content": "note\n", "originalFile": None}
 MULTI = [{"old_string": "a", "new_string": "b"}]
@@ -333,9 +327,6 @@ def test_edits_of_memory(tmp_path, block, structured, found):
     assert [(e.path, e.turn) for e in session.index.turns[0].edits] == [(e.path, e.turn) for e in edits]
 
 
-# -- files as they are
-
-
 def test_bytes_that_break_naive_readers(file):
     lines = Claude().say("u1 one\u2028two\u2029three\x85four\x0bfive", "a1 fine").lines
     odd = (b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000)
@@ -364,9 +355,6 @@ def test_each_part_that_is_seen_is_estimated_and_the_rest_is_not_recorded(file):
     assert first.budget.parts == {"user": 10, "not recorded": 90}
     assert second.budget.parts["tool results"] == 20
     assert sum(second.budget.parts.values()) == second.budget.reported == 100
-
-
-# -- lines that are in the file again, that begin anew, and that name no parents
 
 
 def talk(*numbers: int, root: str | None = None) -> list[dict[str, Any]]:

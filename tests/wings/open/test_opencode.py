@@ -126,9 +126,6 @@ def test_an_edit_tells_the_whole_file(tmp_path):
     assert figures(session, ["hunks"]) == {"hunks": [(("blanks", "tabs"),), (("a", "b"),)]}
 
 
-# -- databases that were made to harm
-
-
 def test_no_value_of_another_type_raises(tmp_path, monkeypatch):
     evil_folder(tmp_path, monkeypatch)
     stored: list[Any] = [None if one is None else json.dumps(one) for one in JUNK]

@@ -34,9 +34,6 @@ def opened(tmp_path: Path, session: Session) -> OpenedSession:
     return open_session(claude_file(tmp_path), into=session)
 
 
-# -- what it shows
-
-
 def test_its_turns_figures_context_and_transcript(opened: OpenedSession) -> None:
     assert opened.thread == "claude-code-1f0c2a3b"
     prompts = ["Plot the units by region", "Remember that we use tabs", "And the south?"]
@@ -106,9 +103,6 @@ def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
     with pytest.raises(DeepnbError, match=r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N"):
         act(opened)
     assert len(opened.turns) == 3 and stamps(Path(opened.index.path).parent) == before
-
-
-# -- forks
 
 
 @pytest.mark.parametrize("name", FORMATS)

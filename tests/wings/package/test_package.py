@@ -74,9 +74,6 @@ def session(**options: Any) -> Session:
     return made
 
 
-# -- the request
-
-
 CLERK = {"name": "clerk", "description": "Counts.", "system_prompt": "Count.", "tools": [stock, "price"]}
 JUDGE = {"name": "judge", "description": "Judges.", "system_prompt": "Judge.", "model": "openai:gpt-5.2"}
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -137,9 +134,6 @@ def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch
         _, there, here = both(session(model="anthropic:claude-sonnet-4-5", tools=[price]), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["name"] not in BOUND]
     assert json.dumps(there) == json.dumps(here) and "cache_control" in json.dumps(here)
-
-
-# -- what goes, and what stays
 
 
 def test_nothing_is_written_before_it_is_confirmed(tmp_path: Path) -> None:
@@ -236,9 +230,6 @@ def test_options_of_a_session_alone_are_named(tmp_path: Path) -> None:
     assert b"max_steps=7" in text and b"max_tokens" not in text
 
 
-# -- the gate
-
-
 def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     home = tmp_path / "home"
     skill = home / "skills" / "greeting"
@@ -316,9 +307,6 @@ def test_a_subagent_that_could_not_work_there_is_left_out(tmp_path: Path) -> Non
     assert gone["subagent clerk"] == "uses the tool list_variables, which is left out"
     critic = gone["/agents/critic.md"]
     assert critic.startswith("does not work there (") and "list_variables" in critic
-
-
-# -- the disk
 
 
 def test_what_is_there_is_said_and_never_served_unasked(tmp_path: Path) -> None:

@@ -158,9 +158,6 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
         fault(tried)  # type: ignore[arg-type]
 
 
-# -- the header
-
-
 @pytest.fixture
 def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepnb.Session]:
     monkeypatch.setenv("DEEPNB_HEADER_X_API_KEY", SECRET)
