@@ -38,7 +38,6 @@ def rows() -> Iterator[Row]:
         session = Session(_model(), persist=Path(folder) / "ours.db")
         fill(session)
         kept = session.workspace.persistence
-        assert kept is not None
 
         prompts = _prompts()
 

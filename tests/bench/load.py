@@ -37,7 +37,6 @@ def rows() -> Iterator[Row]:
 def _start(code: str) -> tuple[float, float, float]:
     begin = perf_counter()
     with subprocess.Popen([sys.executable, "-c", code + _SAY], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         seconds = perf_counter() - begin
         peak, resident = (int(kib) / 1024 for kib in process.stdout.read().split())

@@ -20,12 +20,7 @@ from tests.support.chat_server import (
     words,
 )
 
-_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 
 @dataclass

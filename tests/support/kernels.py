@@ -60,7 +60,6 @@ class Ran:
 class Kernel:
     def __init__(self, cwd: str, env: dict[str, str], python: Sequence[str] = ()) -> None:
         self.manager = KernelManager(kernel_name="python3")
-        assert self.manager.kernel_spec is not None
         self.manager.kernel_spec.argv = [*(python or forks.python()), *forks.KERNEL]
         self.manager.start_kernel(cwd=cwd, env=env)
         self.client = self.manager.client()

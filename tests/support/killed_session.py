@@ -183,7 +183,6 @@ def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
         return called
 
     kept = s.workspace.persistence
-    assert kept is not None
     database: Database = kept.database
     for holder, names in (
         (database, ("execute",)),

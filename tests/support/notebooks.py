@@ -41,10 +41,7 @@ def read(path: Path) -> Any:
 
 
 def execute(
-    path: Path,
-    env: Mapping[str, str] | None = None,
-    python: Path | None = None,
-    watch: Callable[[int], object] = id,
+    path: Path, env: Mapping[str, str] | None = None, python: Path | None = None, watch: Callable[[int], object] = id
 ) -> Any:
     """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises."""
     notebook = read(path)

@@ -22,7 +22,6 @@ def replayed(made: Callable[..., Session], model: Any, script: Script, file: Pat
         recorded = made(model=model)
         recorded.record(file)
         script(recorded)
-    assert recorded.recording is not None
     recorded.recording.stop()
     with _marks():
         again = made()

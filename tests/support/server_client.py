@@ -27,7 +27,6 @@ def client(url: str, thread: str, prompt: str) -> Iterator[subprocess.Popen[str]
 
 
 def told(process: subprocess.Popen[str]) -> dict[str, Any]:
-    assert process.stdout is not None
     line = process.stdout.readline()
     assert line, "the program has ended"
     found: dict[str, Any] = json.loads(line)

@@ -14,5 +14,4 @@ def tight_window() -> int:
     """Tokens of a window whose trigger at 85 % a thread of the offline model compacts within nine short prompts."""
     session = Session(TeachingModel(), namespace={})
     budget = session.run("what can you do?").budget
-    assert budget is not None
     return int((budget.total + _ROOM) / 0.85)

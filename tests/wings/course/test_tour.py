@@ -100,9 +100,7 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
     assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
 
 
-def test_lab_without_jupyterlab_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lab_without_jupyterlab_is_one_line(monkeypatch, capsys):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
     assert main(["lab"]) == 1
@@ -120,9 +118,7 @@ def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     monkeypatch.setattr(subprocess, "call", call)
     assert main(["lab", "--no-browser", "--port", "9123"]) == 0
-    assert ran == [
-        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root()),
-    ]
+    assert ran == [lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root())]
 
 
 def test_control_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,7 +182,7 @@ def test_outputs_in_their_forms(read):
     log.tokens(100)
     session = read(log)
     assert of_kind(session, ToolEnded, "result", "status") == [
-        *(("text", "ok"), ("in json", "ok"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
+        *(("text", "ok"), ("in json", "ok"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok"))
     ]
     assert (turns(session.index), session.index.turns[0].tools) == (
         [("Go", 1)],

@@ -98,9 +98,7 @@ def both(s: Session, server: Any, folder: Path) -> tuple[Package, Any, Any]:
 
 @pytest.mark.slow
 @every_row("name", OPTIONS)
-def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(name, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
         s = session(model="openai:gpt-5.2", base_url=server.url, **OPTIONS[name])

@@ -167,9 +167,7 @@ def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     _HEADERS.clear()
 
 
-def test_the_header_goes_with_every_request_and_is_in_no_text(
-    server: LoopbackServer, header: deepnb.Session, tmp_path: Path
-) -> None:
+def test_the_header_goes_with_every_request_and_is_in_no_text(server, header, tmp_path):
     header.run("hello")
     assert server.headers and all(one["x-api-key"] == SECRET for one in server.headers)
     server.faults["runs/stream"] = (401, f"not {SECRET}")

@@ -283,9 +283,7 @@ def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangG
 
 
 @pytest.mark.parametrize("seconds", [0, 12])
-def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
-    mortal: LangGraphServer, session: Any, seconds: int
-) -> None:
+def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(mortal, session, seconds):
     s = session(f"{mortal.url}/agent")
     s.run("say one")
     time.sleep(seconds)  # it saves every ten
