@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from deepnb.search.hits import LEGS, Hit
+from deepnb.search.hits import LEGS
 from deepnb.search.index import Index
 from tests.bench.documents import Plain, measure
 from tests.bench.row import Row
@@ -47,11 +47,8 @@ def _paraphrases(what: str, files: Mapping[str, str], embedder: Any) -> Iterator
 
 def share(index: Index, asked: list[tuple[str, str]], legs: Any) -> float:
     hits = (index.search(question, TOP, legs=legs, passage=100) for question, _ in asked)
-    return sum(_has(found, note) for found, (_, note) in zip(hits, asked, strict=True)) / len(asked)
-
-
-def _has(found: list[Hit], note: str) -> bool:
-    return any(note in hit.text for hit in found)
+    found = (any(note in hit.text for hit in some) for some, (_, note) in zip(hits, asked, strict=True))
+    return sum(found) / len(asked)
 
 
 def _abstracts(form: str, embedder: Any) -> Row:

@@ -169,7 +169,8 @@ class Passages:
                     self.hits.append(Hit(path, start + 1, number - 1, body, 0.0, "words", lines[0]))
                     start, size = number - 1, len(lines[0])
                 size += len(line) + 1
-        rows = [(i, _spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
+        spaced = partial(CJK.sub, lambda run: f" {' '.join(pairs(run[0]) or [run[0]])} ")
+        rows = [(i, spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
         self.db.many("INSERT INTO passages (rowid, body) VALUES (?, ?)", rows)
 
     def search(self, query: str, k: int | None, joined: str, *, stop: bool) -> list[Hit]:
@@ -178,10 +179,6 @@ class Passages:
         asked = joined.join(f'"{word}"' for word in found)
         sql = "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank LIMIT ?"
         return [self.hits[row - 1] for (row,) in self.db.rows(sql, (asked, -1 if k is None else k))] if asked else []
-
-
-def _spaced(text: str) -> str:
-    return CJK.sub(lambda run: f" {' '.join(pairs(run[0]) or [run[0]])} ", text)
 
 
 def measure(question: Question, search: Search) -> tuple[float, ...]:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests import ROOT
+from tests.support.chat_server import free_port
 
 TOKEN = "deepnb-tests"
 SIZE = (1280, 1000)
@@ -70,9 +70,7 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     page = home / "config" / "labconfig" / "page_config.json"  # no look at each start whether Lab is to be built anew
     page.parent.mkdir(parents=True)
     page.write_text('{"buildCheck": false, "buildAvailable": false}')
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     env = {
         **os.environ,
         "HOME": str(home),

@@ -1,6 +1,7 @@
 """A chat model's server on loopback with scripted answers, whatever the protocol; keeps requests."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -76,6 +77,13 @@ class Hold:
     events: int = 0
     words: int = 0
     gate: threading.Event = field(default_factory=threading.Event)
+
+
+def free_port() -> int:
+    """A port of loopback that nothing listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 class Quiet(BaseHTTPRequestHandler):

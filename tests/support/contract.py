@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import reduce
@@ -145,6 +145,8 @@ _FIGURES = ("usage", "parts", "rule", "exact", "model", "ledger", "window", "gro
 def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
     """Turns, messages, files, ledger and transcript of a session, without ids and times; `thoughts` as they are shown."""
     ids: dict[str, str] = {}
+    lines = s.workspace.transcripts[s.thread].read()[0]
+    told = [{**line.data, "parent": None} for line in live_messages(lines)]
     return {
         "turns": [_turn(turn, ids, thoughts) for turn in s.turns],
         "messages": [_plain(m, ids) for m in s.snapshot.messages],
@@ -153,12 +155,16 @@ def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
             [_named_as_recorded(str(cell)) for cell in row]
             for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()
         ],
-        **_transcript(s, ids),
+        "transcript": [_plain(one, ids) for one in told],
+        "lines": dict(Counter(line.type for line in lines if line.type not in ("moved", "head"))),
     }
 
 
 def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
-    events = _in_order([e for e in turn.events if not isinstance(e, CodeOutput)])
+    events: list[Any] = []
+    told = (e for e in turn.events if not isinstance(e, CodeOutput))
+    for of_tools, some in groupby(told, lambda e: isinstance(e, ToolStarted | ToolEnded)):
+        events += sorted(some, key=lambda e, of=of_tools: e.id if of else "")  # type: ignore[misc]  # ran side by side
     return {
         "prompt": turn.prompt,
         "text": turn.text,
@@ -167,22 +173,6 @@ def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
         "interrupted": turn.interrupted,
         "events": [[type(e).__name__, _plain(e, ids)] for e in events if thoughts or not isinstance(e, ThinkingDelta)],
     }
-
-
-def _in_order(events: Iterable[Any]) -> list[Any]:
-    out: list[Any] = []
-    for of_tools, run in groupby(events, lambda e: isinstance(e, ToolStarted | ToolEnded)):
-        some = list(run)
-        out += sorted(some, key=lambda e: e.id) if of_tools else some
-    return out
-
-
-def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
-    """The thread as its transcript tells it, and how many lines of each kind there are."""
-    lines = s.workspace.transcripts[s.thread].read()[0]
-    told = [{**line.data, "parent": None} for line in live_messages(lines)]
-    kinds = Counter(line.type for line in lines if line.type not in ("moved", "head"))
-    return {"transcript": [_plain(one, ids) for one in told], "lines": dict(kinds)}
 
 
 _OWN = ("tools", "total")

@@ -27,7 +27,7 @@ def interpreter(version: str) -> Path | None:
 
 def environment(place: Path, needed: Sequence[str], python: Path | None = None, cwd: Path | None = None) -> Path:
     programs = place / ("Scripts" if os.name == "nt" else "bin")
-    uv = _uv()
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))  # it installs in seconds
     made = [str(python or sys.executable), "-m", "venv", *(["--without-pip"] if uv else []), str(place)]
     subprocess.run(made, check=True, capture_output=True)
     pip = [uv, "pip", "install", "--python", str(programs / "python")] if uv else [str(programs / "pip"), "install"]
@@ -43,10 +43,6 @@ def built(place: Path, target: str, source: Path = ROOT) -> Path:
     subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
     (made,) = place.glob("*.whl" if target == "wheel" else "*.tar.gz")
     return made
-
-
-def _uv() -> str | None:
-    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 
 def _candidates(version: str) -> Iterator[Path]:

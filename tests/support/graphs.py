@@ -47,10 +47,6 @@ class Kind:
     own_checkpointer: bool = False
 
 
-def _deep(folder: Path) -> Any:
-    return create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"], skills=["/skills/"])
-
-
 def _deep_on_disk(folder: Path) -> Any:
     return create_deep_agent(
         model=model(),
@@ -59,16 +55,6 @@ def _deep_on_disk(folder: Path) -> Any:
         backend=FilesystemBackend(folder, virtual_mode=True),
         subagents=[{"name": "critic", "description": "Finds what is wrong", "system_prompt": "Find it."}],
         interrupt_on={"write_file": True},
-    )
-
-
-def _agent(folder: Path) -> Any:
-    return create_agent(model(), [lookup])
-
-
-def _agent_with_checkpointer(folder: Path) -> Any:
-    return create_agent(
-        model(), [lookup], checkpointer=InMemorySaver(), middleware=[HumanInTheLoopMiddleware({"send": True})]
     )
 
 
@@ -126,10 +112,6 @@ class Chat(TypedDict):
     chat: Annotated[list[AnyMessage], add_messages]
 
 
-def _another_key(folder: Path) -> Any:
-    return _with_tools(Chat, "chat")
-
-
 def _with_tools(state: Any, key: str = "messages", *, builder: Any = None, first: str = "think") -> Any:
     bound = model().bind_tools([lookup])
 
@@ -144,17 +126,22 @@ def _with_tools(state: Any, key: str = "messages", *, builder: Any = None, first
     return builder.add_edge("tools", "think").compile()
 
 
+ASKS: Any = HumanInTheLoopMiddleware({"send": True})
 DEEP = frozenset({"files", "memory", "skills", "subagents", "history"})
 
 GRAPHS: Mapping[str, Kind] = {
-    "deepagents": Kind(_deep, has=DEEP),
+    "deepagents": Kind(
+        lambda _: create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"], skills=["/skills/"]), has=DEEP
+    ),
     "deepagents on disk": Kind(_deep_on_disk, has=DEEP - {"skills"} | {"approvals"}),
-    "create_agent": Kind(_agent),
+    "create_agent": Kind(lambda _: create_agent(model(), [lookup])),
     "create_agent with checkpointer": Kind(
-        _agent_with_checkpointer, has=frozenset({"checkpointer", "approvals"}), own_checkpointer=True
+        lambda _: create_agent(model(), [lookup], checkpointer=InMemorySaver(), middleware=[ASKS]),
+        has=frozenset({"checkpointer", "approvals"}),
+        own_checkpointer=True,
     ),
     "own reducer": Kind(_own_reducer),
     "question": Kind(_asking),
     "async only": Kind(_async_only, tool="fetch"),
-    "another key": Kind(_another_key, {"messages_key": "chat"}),
+    "another key": Kind(lambda _: _with_tools(Chat, "chat"), {"messages_key": "chat"}),
 }

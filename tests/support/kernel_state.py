@@ -28,8 +28,10 @@ def keep(ip: Any) -> Callable[[str], None]:
 
     def restore(folder: str) -> None:
         ip.run_line_magic("unload_ext", "deepnb")
-        _close_widgets()
-        _close_figures()
+        if "ipywidgets" in sys.modules:
+            sys.modules["ipywidgets"].Widget.close_all()
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
         events = ip.events.callbacks.values()
         manager = ip.input_transformer_manager
         transforms = (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
@@ -68,13 +70,3 @@ def keep(ip: Any) -> Callable[[str], None]:
         ip.user_ns["_dh"][:] = [folder]
 
     return restore
-
-
-def _close_widgets() -> None:
-    if "ipywidgets" in sys.modules:
-        sys.modules["ipywidgets"].Widget.close_all()
-
-
-def _close_figures() -> None:
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")

@@ -5,7 +5,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import Say, Use, free_port
 from tests.support.openai_server import OpenAIServer
 
 CLI = "langgraph-cli[inmem]"
@@ -32,9 +31,7 @@ QUIET = {
 
 class LangGraphServer:
     def __init__(self, app: Path, programs: Path, home: Path, env: Mapping[str, str], *options: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self._app, self._log = app, home / "log"
         self._command = [

@@ -87,16 +87,11 @@ WORDLESS = Kind(
 )
 
 
-def tokens_of(request: Mapping[str, Any]) -> int:
-    """Tokens of a request, as this server counts: fewer than deepnb's estimate, which errs high."""
-    return len(json.dumps([request["messages"], request.get("tools")])) // 4
-
-
 def local_server(kind: Kind, window: int, *, told: bool = True, says: str = "Noted.") -> OpenAIServer:
     """A server of this kind, whose model has this window; unless it is `told`, no page says so."""
 
     def answer(request: dict[str, Any]) -> Any:
-        tokens = tokens_of(request)
+        tokens = len(json.dumps([request["messages"], request.get("tools")])) // 4  # deepnb's estimate errs high
         return kind.refuses(tokens, window) if tokens > window else Say(says)
 
     return OpenAIServer([answer], pages=dict(kind.pages(window)) if told else {})

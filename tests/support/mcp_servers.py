@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from deepnb import Session
+from tests.support.chat_server import free_port
 
 HERE = Path(__file__).parent
 HANG = 60.0
@@ -30,9 +31,7 @@ def tool(name: str, description: str = "Look.", schema: Any = None, **more: Any)
 
 class WebServer:
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.spec = f"mcp:http://127.0.0.1:{self.port}/mcp"
         self.process: subprocess.Popen[bytes] | None = None
 

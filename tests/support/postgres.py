@@ -3,13 +3,14 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+from tests.support.chat_server import free_port
 
 USER = "postgres"
 
@@ -30,7 +31,7 @@ def server() -> Iterator[str]:
     if os.geteuid() == 0:
         shutil.chown(folder, USER)
     data = folder / "data"
-    port = _free_port()
+    port = free_port()
     try:
         _run(programs / "initdb", "-D", str(data), "-A", "trust", "-U", USER, "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
@@ -67,9 +68,3 @@ def _run(*command: str | Path) -> None:
     )
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed: {done.stderr[-500:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

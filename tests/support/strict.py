@@ -54,7 +54,9 @@ class StrictAnthropic(Strict, AnthropicServer):
 
     def problems(self, body: Body) -> Iterator[str]:
         yield from _anthropic_tools(body.get("tools") or ())
-        yield from _anthropic_system(body.get("system") or [])
+        system = body.get("system") or []
+        for block in system if isinstance(system, list) else [{"type": "text", "text": system}]:
+            yield from _anthropic_block("system", block, set())
         yield from _anthropic(body["messages"], _issued(self.answers))
 
 
@@ -312,11 +314,6 @@ def _anthropic_block(where: str, block: Body, issued: set[str]) -> Iterator[str]
             if inner.get("type") not in ("text", "image", "document", "search_result"):
                 yield f"{where}.tool_result.content: Input tag {inner.get('type')!r} does not match"
             yield from _anthropic_block(f"{where}.tool_result.content", inner, issued)
-
-
-def _anthropic_system(system: Any) -> Iterator[str]:
-    for block in system if isinstance(system, list) else [{"type": "text", "text": system}]:
-        yield from _anthropic_block("system", block, set())
 
 
 def _anthropic_tools(tools: Iterable[Any]) -> Iterator[str]:

@@ -324,11 +324,6 @@ def ask(pair: Pair) -> str:
     return said
 
 
-def _namespace(pair: Pair) -> dict[str, Any]:
-    values = {name: tables()[name].value for name in pair.kernel}
-    return {"pd": pd} | {name: one.copy() if isinstance(one, pd.DataFrame) else one for name, one in values.items()}
-
-
 class _Kernel:
     """One kernel, and the model with its tools, which are made once; its variables are made for each question."""
 
@@ -342,7 +337,9 @@ class _Kernel:
 
     def restart(self, pair: Pair) -> None:
         self.kernel.namespace.clear()
-        self.kernel.namespace.update(_namespace(pair))
+        values = {name: tables()[name].value for name in pair.kernel}
+        copies = {name: one.copy() if isinstance(one, pd.DataFrame) else one for name, one in values.items()}
+        self.kernel.namespace.update({"pd": pd} | copies)
 
     def live(self, output: CodeOutput) -> None:
         self.shown.append(output.text or str(output.data.get("text/plain", "")))

@@ -71,13 +71,9 @@ _MOST = 6
 not the first."""
 
 
-def is_refusal(text: str) -> bool:
-    first = text.strip().partition("\n")[0].lower().replace("’", "'")
-    return any(words in first for words in _REFUSALS)
-
-
 def verdict(truth: Truth, answer: str) -> Verdict:
-    if is_refusal(answer):
+    first = answer.strip().partition("\n")[0].lower().replace("’", "'")
+    if any(words in first for words in _REFUSALS):
         return "right" if truth.refuse else "refused"
     text = answer if truth.shape else _SHAPE.sub("(its shape)", answer)
     return "right" if not truth.refuse and _CHECKS[truth.kind](truth, text) else "wrong"
@@ -193,10 +189,6 @@ def _yes(truth: Truth, text: str) -> bool:
     return no if truth.labels == ("no",) else not no and bool(_YES.search(text))
 
 
-def _description(truth: Truth, text: str) -> bool:
-    return _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)
-
-
 _CHECKS: dict[Kind, Callable[[Truth, str], bool]] = {
     "number": _number,
     "label": _label,
@@ -205,5 +197,7 @@ _CHECKS: dict[Kind, Callable[[Truth, str], bool]] = {
     "rows": _rows,
     "series": _series,
     "yes": _yes,
-    "description": _description,
+    "description": lambda truth, text: (
+        _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)
+    ),
 }

@@ -1,6 +1,5 @@
 """What goes wrong with a server is one line, after which the thread works; its header is in no text."""
 
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 import deepnb
 from deepnb.values.turn import Notice
 from deepnb.wings.server.served import _HEADERS, _features
+from tests.support.chat_server import free_port
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 
@@ -118,9 +118,7 @@ def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: Loop
 
 
 def test_nobody_answers() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://127.0.0.1:{free_port()}"
     line = fault(lambda: deepnb.Session(graph=f"{url}/echo"))
     assert line == f"no server answers at {url}: start it, then run the cell again"
 
