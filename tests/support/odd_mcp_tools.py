@@ -55,17 +55,8 @@ def texts(names: Sequence[str]) -> dict[str, Any]:
 
 
 TAKEN = (
-    "self",
-    "config",
-    "runtime",
-    "run_manager",
-    "callbacks",
-    "args",
-    "kwargs",
-    "state",
-    "store",
-    "tool_call_id",
-    "v__args",
+    *("self", "config", "runtime", "run_manager", "callbacks", "args", "kwargs", "state", "store"),
+    *("tool_call_id", "v__args"),
 )
 WORDS = ("$ref", "type", "properties", "required", "items", "enum", "description")
 DRAFT_4 = {

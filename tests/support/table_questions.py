@@ -27,84 +27,70 @@ from deepnb.workshop.code_tools import code_tools
 from deepnb.workshop.kernel import PlainKernel
 from deepnb.workshop.namespace import namespace_tools
 from tests.support import table_slots as q
-from tests.support.table_slots import (
-    Slots,
-    UnfitError,
-    count,
-    dated,
-    groups,
-    is_v,
-    num,
-    per,
-    size,
-    stat,
-    tables,
-    winner,
-)
 from tests.support.table_verdicts import Kind, Truth, Verdict, verdict
 
-Group = tuple[Callable[[Slots], Truth], Sequence[str]]
+Group = tuple[Callable[[q.Slots], Truth], Sequence[str]]
 
 
-def ways(s: Slots, *numbers: float, kind: Kind = "number", shape: bool = False) -> Truth:
+def ways(s: q.Slots, *numbers: float, kind: Kind = "number", shape: bool = False) -> Truth:
     """Any of these numbers answers; with `yes`, it is yes unless they are 0."""
     said = ("yes" if any(numbers) else "no",) if kind == "yes" else ()
     return Truth(kind, tuple(map(float, numbers)), said, echoes=s.echoes, shape=shape)
 
 
-def between(s: Slots, values: Any, low: Any, high: Any) -> Truth:
+def between(s: q.Slots, values: Any, low: Any, high: Any) -> Truth:
     """How many values lie between two, the ends counted or not."""
     kinds = ("both", "neither", "left", "right")
-    return ways(s, *(count(s, values.between(low, high, inclusive=one)).numbers[0] for one in kinds))
+    return ways(s, *(q.count(s, values.between(low, high, inclusive=one)).numbers[0] for one in kinds))
 
 
-def agree(s: Slots) -> Truth:
+def agree(s: q.Slots) -> Truth:
     """The group that has the highest n, be it the sum, the mean or the maximum."""
-    read = [winner(s, groups(s, how), True) for how in ("sum", "mean", "max")]
+    read = [q.winner(s, q.groups(s, how), True) for how in ("sum", "mean", "max")]
     if len({one.labels for one in read}) > 1:
-        raise UnfitError
+        raise q.UnfitError
     return Truth("label", tuple(one.numbers[0] for one in read), read[0].labels, read[0].wrong, echoes=s.echoes)
 
 
-def sort(s: Slots, up: bool) -> Truth:
+def sort(s: q.Slots, up: bool) -> Truth:
     """The first three rows of the sorted table; how many more are shown is free."""
     frame = s.f.dropna(subset=s.n).sort_values(s.n, ascending=up)
     if frame[s.n].head(4).duplicated().any():
-        raise UnfitError
+        raise q.UnfitError
     return Truth("rows", tuple(float(one) for one in frame[s.table.id or s.n].head(3)), ordered=True)
 
 
-def newest(s: Slots) -> Truth:
+def newest(s: q.Slots) -> Truth:
     """The k latest rows, by a column of dates."""
     order = s.time[s.time.notna() & bool(s.d)].sort_values(ascending=False)
     if order.iloc[s.k - 1] == order.iloc[s.k]:
-        raise UnfitError
+        raise q.UnfitError
     return q.rows(s, s.f.loc[order.index[: s.k]], s.f.loc[order.index[s.k :]])
 
 
-def day(s: Slots, *ends: str) -> Truth:
+def day(s: q.Slots, *ends: str) -> Truth:
     """The first day, the last, or both."""
     return Truth("time" if len(ends) == 1 else "labels", labels=tuple(pd.Period(s.time.agg(one), "D") for one in ends))
 
 
-def gaps(s: Slots) -> Truth:
+def gaps(s: q.Slots) -> Truth:
     each = s.f.isna().sum()[lambda one: one > 0]
     return Truth("series", tuple(map(float, each)), tuple(map(str, each.index))) if len(each) else ways(s, 0)
 
 
-def table(s: Slots, fits: bool) -> Truth:
+def table(s: q.Slots, fits: bool) -> Truth:
     if not fits:
-        raise UnfitError
-    return Truth("label", labels=(s.t,), wrong=tuple(one for one in tables() if one != s.t))
+        raise q.UnfitError
+    return Truth("label", labels=(s.t,), wrong=tuple(one for one in q.tables() if one != s.t))
 
 
-def home(s: Slots, column: str) -> Truth:
+def home(s: q.Slots, column: str) -> Truth:
     """The table with this column, where no other has one of a like name."""
-    taken = [str(name).lower() for one in tables().values() if one.name != s.t for name in one.frame.columns]
+    taken = [str(name).lower() for one in q.tables().values() if one.name != s.t for name in one.frame.columns]
     return table(s, not any(column.lower() in name or name in column.lower() for name in taken))
 
 
-def undated(s: Slots) -> Truth:
+def undated(s: q.Slots) -> Truth:
     return table(s, s.table.time is None)
 
 
@@ -126,69 +112,69 @@ ASKED: Sequence[Group] = (
     (lambda s: home(s, s.c), ("which of my tables has the column {c}?", "哪个表里有{c}这一列？")),
     (lambda s: table(s, s.t == "orders"), ("which table has the most rows?", "What is my biggest table?")),
     (lambda s: table(s, s.t == "parcels"), ("which table has the fewest rows?",)),
-    (lambda s: stat(s, how="mean"), (
+    (lambda s: q.stat(s, how="mean"), (
         "average {n}[ in {t}]", "What's the mean {n}[ in {t}]?", "How high is {n} on average[ in {t}]?",
         "could you work out the average {n}[ for {t}], please?", "[{t}里]{n}的平均值是多少？")),
-    (lambda s: stat(s, how="sum"), (
+    (lambda s: q.stat(s, how="sum"), (
         "total {n}[ in {t}]", "what does {n} add up to[ in {t}]?", "sum of {n}[ in {t}]",
         "Please add up the {n} column[ of {t}].", "[{t}的]{n}总和是多少？")),
-    (lambda s: stat(s, how="median"), ("median {n}[ in {t}]", "What is the median {n}[ in {t}]?", "[{t}]{n}的中位数")),
-    (lambda s: stat(s, how="max"), ("what's the highest {n}[ in {t}]?", "max {n}[ in {t}]", "biggest {n}[ in {t}]?")),
-    (lambda s: stat(s, how="min"), ("lowest {n}[ in {t}]", "what is the smallest {n} we have[ in {t}]?")),
-    (lambda s: stat(s, is_v(s), "mean"), (
+    (lambda s: q.stat(s, how="median"), ("median {n}[ in {t}]", "What is the median {n}[ in {t}]?", "[{t}]{n}的中位数")),
+    (lambda s: q.stat(s, how="max"), ("what's the highest {n}[ in {t}]?", "max {n}[ in {t}]", "biggest {n}[ in {t}]?")),
+    (lambda s: q.stat(s, how="min"), ("lowest {n}[ in {t}]", "what is the smallest {n} we have[ in {t}]?")),
+    (lambda s: q.stat(s, q.is_v(s), "mean"), (
         "average {n} for {v}[ in {t}]", "mean {n} where {c} is {v}[ in {t}]", "[{t}里]{c}为{v}的平均{n}是多少？",
         "What is the average {n} of the {rows} with {c} {v}[ in {t}]?")),
-    (lambda s: stat(s, is_v(s), "sum"), (
+    (lambda s: q.stat(s, q.is_v(s), "sum"), (
         "total {n} for {v}[ in {t}]", "[In {t}, ]what's the total {n} when the {c} is {v}?",
         "how much {n} in total for {c} {v}[ in {t}]?")),
-    (lambda s: stat(s, is_v(s), "median"), ("median {n} of {v}[ in {t}]", "the median {n} if {c} is {v}[ in {t}]")),
-    (lambda s: stat(s, q.not_v(s), "mean"), ("average {n} if {c} isn't {v}[ in {t}]", "mean {n} without {v}[ in {t}]")),
-    (lambda s: stat(s, q.not_v(s), "sum"), ("total {n} for everything except {v}[ in {t}]",)),
-    (lambda s: stat(s, is_v(s) & (s.f[s.c2] == s.v2), "sum"), ("total {n} for {c} {v} and {c2} {v2}[ in {t}]",)),
-    (lambda s: stat(s, s.months == s.m, "sum"), (
+    (lambda s: q.stat(s, q.is_v(s), "median"), ("median {n} of {v}[ in {t}]", "the median {n} if {c} is {v}[ in {t}]")),
+    (lambda s: q.stat(s, q.not_v(s), "mean"), ("average {n} if {c} isn't {v}[ in {t}]", "mean {n} without {v}[ in {t}]")),
+    (lambda s: q.stat(s, q.not_v(s), "sum"), ("total {n} for everything except {v}[ in {t}]",)),
+    (lambda s: q.stat(s, q.is_v(s) & (s.f[s.c2] == s.v2), "sum"), ("total {n} for {c} {v} and {c2} {v2}[ in {t}]",)),
+    (lambda s: q.stat(s, s.months == s.m, "sum"), (
         "total {n} in {m}[ for {t}]", "I'm writing the monthly report: what was the total {n} for {m}[ in {t}]?",
         "[{t}]{zm}的{n}总和是多少？")),
-    (lambda s: stat(s, s.months == s.m, "mean"), ("what was the average {n} in {m}[ in {t}]?",)),
-    (lambda s: stat(s, s.time.dt.year == 2025, "sum"), ("what was the total {n} in 2025[ in {t}]?",)),
-    (lambda s: stat(s, dated(s, last=s.day), "mean"), ("what was the average {n} before {day}[ in {t}]?",)),
-    (lambda s: num(s, s.f.loc[s.f[s.n] > s.x, s.n2].mean(), s.f[s.n2].mean()), (
+    (lambda s: q.stat(s, s.months == s.m, "mean"), ("what was the average {n} in {m}[ in {t}]?",)),
+    (lambda s: q.stat(s, s.time.dt.year == 2025, "sum"), ("what was the total {n} in 2025[ in {t}]?",)),
+    (lambda s: q.stat(s, q.dated(s, last=s.day), "mean"), ("what was the average {n} before {day}[ in {t}]?",)),
+    (lambda s: q.num(s, s.f.loc[s.f[s.n] > s.x, s.n2].mean(), s.f[s.n2].mean()), (
         "average {n2} when {n} is above {x}[ in {t}]", "mean {n2} of {rows} with {n} over {x}[ in {t}]")),
-    (lambda s: count(s, is_v(s)), (
+    (lambda s: q.count(s, q.is_v(s)), (
         "how many {rows} have {c} {v}[ in {t}]?", "how many are {v}[ in {t}]?", "count {rows} if {c} is {v}[ in {t}]",
         "How many times does {v} appear[ in {t}]?", "number of {v} {rows}[ in {t}]", "[{t}里]{c}是{v}的有多少行？",
         "how many {rows} where {c} contains {v}[ in {t}]?", "[{t}中]有多少条记录的{c}包含{v}？")),
-    (lambda s: count(s, q.not_v(s)), (
+    (lambda s: q.count(s, q.not_v(s)), (
         "how many {rows} are not {v}[ in {t}]?", "count of {rows} whose {c} isn't {v}[ in {t}]",
         "how many {rows} with {c} other than {v}[ in {t}]?", "[{t}里]{c}不是{v}的有几条？")),
-    (lambda s: count(s, s.f[s.c].isin([s.v, s.w])), ("how many {rows} are {v} or {w}[ in {t}]?",)),
-    (lambda s: count(s, q.not_v(s) & (s.f[s.c] != s.w)), ("how many {rows} are neither {v} nor {w}[ in {t}]?",)),
-    (lambda s: count(s, s.f[s.n] > s.x), (
+    (lambda s: q.count(s, s.f[s.c].isin([s.v, s.w])), ("how many {rows} are {v} or {w}[ in {t}]?",)),
+    (lambda s: q.count(s, q.not_v(s) & (s.f[s.c] != s.w)), ("how many {rows} are neither {v} nor {w}[ in {t}]?",)),
+    (lambda s: q.count(s, s.f[s.n] > s.x), (
         "how many {rows} have {n} above {x}[ in {t}]?", "count {rows} with {n} > {x}[ in {t}]",
         "In how many {rows} is the {n} greater than {x}[ in {t}]?", "[{t}里]{n}大于{x}的有多少行？")),
-    (lambda s: count(s, s.f[s.n] < s.x), ("how many {rows} have {n} below {x}[ in {t}]?", "[{t}中]{n}低于{x}的记录数")),
-    (lambda s: count(s, s.f[s.n] >= s.x), ("how many {rows} have {n} of at least {x}[ in {t}]?",)),
-    (lambda s: ways(s, *(count(s, one).numbers[0] for one in (s.f[s.n] <= s.x, ~(s.f[s.n] > s.x)))), (
+    (lambda s: q.count(s, s.f[s.n] < s.x), ("how many {rows} have {n} below {x}[ in {t}]?", "[{t}中]{n}低于{x}的记录数")),
+    (lambda s: q.count(s, s.f[s.n] >= s.x), ("how many {rows} have {n} of at least {x}[ in {t}]?",)),
+    (lambda s: ways(s, *(q.count(s, one).numbers[0] for one in (s.f[s.n] <= s.x, ~(s.f[s.n] > s.x)))), (
         "how many {rows} do not have {n} above {x}[ in {t}]?",)),
     (lambda s: between(s, s.f[s.n], s.x, s.y), (
         "how many {rows} have {n} between {x} and {y}[ in {t}]?", "count {rows} with {n} from {x} to {y}[ in {t}]")),
-    (lambda s: count(s, is_v(s) & (s.f[s.n] > s.x)), (
+    (lambda s: q.count(s, q.is_v(s) & (s.f[s.n] > s.x)), (
         "how many {v} {rows} have {n} over {x}[ in {t}]?", "[{t}: ]how many with {c} = {v} and {n} > {x}?",
         "For my report I need the number of {rows} where {c} is {v} and {n} is above {x}[ in {t}].",
         "[{t}里]{c}是{v}并且{n}大于{x}的有多少行？")),
-    (lambda s: count(s, is_v(s) & (s.f[s.c2] == s.v2)), (
+    (lambda s: q.count(s, q.is_v(s) & (s.f[s.c2] == s.v2)), (
         "how many {rows} are {v} and {v2}[ in {t}]?", "count where {c} is {v} and {c2} is {v2}[ in {t}]")),
-    (lambda s: count(s, dated(s, first=s.day)), ("how many {rows} have {d} after {day}[ in {t}]?",)),
-    (lambda s: count(s, dated(s, last=s.day)), ("how many {rows} before {day}[ in {t}]?", "[{t}]{zday}之前有几行？")),
-    (lambda s: between(s, s.time[dated(s)], s.day, s.day2), ("how many {rows} between {day} and {day2}[ in {t}]?",)),
-    (lambda s: count(s, s.months == s.m), ("how many {rows} in {m}[ in {t}]?", "number of {rows} for {m}[ in {t}]")),
-    (lambda s: count(s, s.days == pd.Period(s.day, "D")), ("how many {rows} on {day}[ in {t}]?",)),
-    (lambda s: count(s, s.f[s.b]), ("how many {rows} have {b} true[ in {t}]?",)),
-    (lambda s: q.share(s, is_v(s), s.f[s.c].notna()), (
+    (lambda s: q.count(s, q.dated(s, first=s.day)), ("how many {rows} have {d} after {day}[ in {t}]?",)),
+    (lambda s: q.count(s, q.dated(s, last=s.day)), ("how many {rows} before {day}[ in {t}]?", "[{t}]{zday}之前有几行？")),
+    (lambda s: between(s, s.time[q.dated(s)], s.day, s.day2), ("how many {rows} between {day} and {day2}[ in {t}]?",)),
+    (lambda s: q.count(s, s.months == s.m), ("how many {rows} in {m}[ in {t}]?", "number of {rows} for {m}[ in {t}]")),
+    (lambda s: q.count(s, s.days == pd.Period(s.day, "D")), ("how many {rows} on {day}[ in {t}]?",)),
+    (lambda s: q.count(s, s.f[s.b]), ("how many {rows} have {b} true[ in {t}]?",)),
+    (lambda s: q.share(s, q.is_v(s), s.f[s.c].notna()), (
         "what percentage of {rows} is {v}[ in {t}]?", "share of {v}[ in {t}]", "[{t}里]{v}占多少百分比？",
         "What fraction of the {rows} has {c} {v}[ in {t}]?")),
     (lambda s: q.share(s, s.f[s.n] > s.x, s.f[s.n].notna()), ("what percent of {rows} have {n} above {x}[ in {t}]?",)),
     (lambda s: q.share(s, s.f[s.b]), ("what share of {rows} is {b}[ in {t}]?",)),
-    (lambda s: ways(s, *(float(k * s.f.loc[is_v(s), s.n].sum() / s.f[s.n].sum()) for k in (1, 100))), (
+    (lambda s: ways(s, *(float(k * s.f.loc[q.is_v(s), s.n].sum() / s.f[s.n].sum()) for k in (1, 100))), (
         "what percentage of the total {n} comes from {v}[ in {t}]?",)),
     (lambda s: ways(s, s.f[s.c].nunique()), (
         "how many different {c} values are there[ in {t}]?", "number of unique {c}[ in {t}]", "[{t}]有多少种{c}？")),
@@ -206,41 +192,41 @@ ASKED: Sequence[Group] = (
     (lambda s: ways(s, q.repeated(s), q.repeated(s, keep=False)), ("how many duplicate rows does {t} have?",)),
     (q.top, ("the {k} {rows} with the {best} {n}[ in {t}]", "Show me the {k} {rows} with {best} {n}[ in {t}]")),
     (lambda s: q.top(s, True), ("top {k} by {n}[ in {t}]", "show the top {k} {rows} of {t} sorted by {n} descending")),
-    (lambda s: q.top(s, True, s.f[is_v(s)]), ("top {k} {rows} by {n} where {c} is {v}[ in {t}]",)),
+    (lambda s: q.top(s, True, s.f[q.is_v(s)]), ("top {k} {rows} by {n} where {c} is {v}[ in {t}]",)),
     (q.which_row, ("which {id} has the {best} {n}[ in {t}]?",)), (newest, ("the {k} most recent {rows} in {t}",)),
     (lambda s: q.rows(s, s.f.head(s.k).dropna(subset=s.n), s.f.iloc[s.k :]), ("show me the first {k} {rows} of {t}",)),
     (lambda s: q.rows(s, s.f[s.f[s.n] > s.far], s.f[s.f[s.n] <= s.far]), (
         "show the {rows} with {n} above {far}[ in {t}]", "which {rows} have {n} over {far}[ in {t}]?")),
     (lambda s: sort(s, True), ("sort {t} by {n}", "order {t} by {n} ascending")),
     (lambda s: sort(s, False), ("sort {t} by {n}, largest first", "把{t}按{n}从大到小排序")),
-    (lambda s: per(s, size(s)), (
+    (lambda s: q.per(s, q.size(s)), (
         "how many {rows} per {c}[ in {t}]?", "count by {c}[ in {t}]", "How often does each {c} occur[ in {t}]?",
         "[{t}里]每个{c}有多少行？")),
-    (lambda s: per(s, groups(s, "mean")), (
+    (lambda s: q.per(s, q.groups(s, "mean")), (
         "average {n} by {c}[ in {t}]", "What's the mean {n} for each {c}[ in {t}]?", "[{t}里]每个{c}的平均{n}")),
-    (lambda s: per(s, groups(s, "sum")), (
+    (lambda s: q.per(s, q.groups(s, "sum")), (
         "total {n} per {c}[ in {t}]", "break down total {n} by {c}[ in {t}]", "按{c}统计[{t}的]{n}总和")),
-    (lambda s: per(s, groups(s, "median")), ("I'd like to see the median {n} for each {c}[ in {t}]",)),
-    (lambda s: per(s, groups(s)), ("Show me the {stat} {n} for every {c}[ in {t}]", "{stat} {n} by {c}[ in {t}]")),
-    (lambda s: per(s, groups(s, "sum", chosen=s.f[s.c2] == s.v2)), ("total {n} by {c} for {v2} only[ in {t}]",)),
-    (lambda s: per(s, size(s, s.months)), ("how many {rows} per month[ in {t}]?", "monthly number of {rows}[ in {t}]")),
-    (lambda s: per(s, groups(s, "sum", s.months)), ("total {n} by month[ in {t}]", "[{t}]每个月的{n}总和")),
-    (lambda s: per(s, groups(s, "mean", s.months)), ("What is the average {n} for each month[ in {t}]?",)),
-    (lambda s: per(s, groups(s, "sum", s.years)), ("total {n} per year[ in {t}]",)),
-    (lambda s: per(s, groups(s, "sum").sort_values(ascending=False), ordered=True), (
+    (lambda s: q.per(s, q.groups(s, "median")), ("I'd like to see the median {n} for each {c}[ in {t}]",)),
+    (lambda s: q.per(s, q.groups(s)), ("Show me the {stat} {n} for every {c}[ in {t}]", "{stat} {n} by {c}[ in {t}]")),
+    (lambda s: q.per(s, q.groups(s, "sum", chosen=s.f[s.c2] == s.v2)), ("total {n} by {c} for {v2} only[ in {t}]",)),
+    (lambda s: q.per(s, q.size(s, s.months)), ("how many {rows} per month[ in {t}]?", "monthly number of {rows}[ in {t}]")),
+    (lambda s: q.per(s, q.groups(s, "sum", s.months)), ("total {n} by month[ in {t}]", "[{t}]每个月的{n}总和")),
+    (lambda s: q.per(s, q.groups(s, "mean", s.months)), ("What is the average {n} for each month[ in {t}]?",)),
+    (lambda s: q.per(s, q.groups(s, "sum", s.years)), ("total {n} per year[ in {t}]",)),
+    (lambda s: q.per(s, q.groups(s, "sum").sort_values(ascending=False), ordered=True), (
         "rank {c} by total {n}, highest first[, in {t}]",)),
-    (lambda s: winner(s, size(s)), ("which {c} has the {most} {rows}[ in {t}]?",)),
-    (lambda s: winner(s, size(s), True), ("most common {c}[ in {t}]", "[{t}]哪个{c}最多？")),
-    (lambda s: winner(s, size(s), False), ("which {c} is the least common[ in {t}]?",)),
-    (lambda s: winner(s, groups(s, "sum"), True), (
+    (lambda s: q.winner(s, q.size(s)), ("which {c} has the {most} {rows}[ in {t}]?",)),
+    (lambda s: q.winner(s, q.size(s), True), ("most common {c}[ in {t}]", "[{t}]哪个{c}最多？")),
+    (lambda s: q.winner(s, q.size(s), False), ("which {c} is the least common[ in {t}]?",)),
+    (lambda s: q.winner(s, q.groups(s, "sum"), True), (
         "which {c} has the highest total {n}[ in {t}]?", "[{t}]哪个{c}的{n}总和最高？")),
-    (lambda s: winner(s, groups(s, "mean")), ("which {c} has the {best} average {n}[ in {t}]?",)),
+    (lambda s: q.winner(s, q.groups(s, "mean")), ("which {c} has the {best} average {n}[ in {t}]?",)),
     (lambda s: agree(s), ("which {c} has the highest {n}[ in {t}]?",)),
-    (lambda s: winner(s, groups(s, "mean")[[s.v, s.w]], True), ("is the average {n} higher for {v} or {w}[ in {t}]?",)),
-    (lambda s: q.top_groups(s, groups(s, "sum")), ("top {k} {c} by total {n}[ in {t}]",)),
-    (lambda s: winner(s, size(s, s.months), True), ("which month had the most {rows}[ in {t}]?",)),
-    (lambda s: winner(s, groups(s, "sum", s.months)), ("which month has the {best} total {n}[ in {t}]?",)),
-    (lambda s: winner(s, groups(s, "sum", s.days), True), ("on which day was the total {n} highest[ in {t}]?",)),
+    (lambda s: q.winner(s, q.groups(s, "mean")[[s.v, s.w]], True), ("is the average {n} higher for {v} or {w}[ in {t}]?",)),
+    (lambda s: q.top_groups(s, q.groups(s, "sum")), ("top {k} {c} by total {n}[ in {t}]",)),
+    (lambda s: q.winner(s, q.size(s, s.months), True), ("which month had the most {rows}[ in {t}]?",)),
+    (lambda s: q.winner(s, q.groups(s, "sum", s.months)), ("which month has the {best} total {n}[ in {t}]?",)),
+    (lambda s: q.winner(s, q.groups(s, "sum", s.days), True), ("on which day was the total {n} highest[ in {t}]?",)),
     (lambda s: day(s, "max"), ("what is the latest date in {t}?", "what is the most recent {d}[ in {t}]?")),
     (lambda s: day(s, "min"), ("what's the earliest {d}[ in {t}]?",)),
     (lambda s: day(s, "min", "max"), ("what date range does {t} cover?",)),
@@ -290,19 +276,21 @@ def pairs(count: int, seed: int) -> list[Pair]:
     return made
 
 
-def _drawn(text: str, truth: Callable[[Slots], Truth], rng: random.Random, refuse: bool) -> Pair:
-    known = list(tables().values())
+def _drawn(text: str, truth: Callable[[q.Slots], Truth], rng: random.Random, refuse: bool) -> Pair:
+    known = list(q.tables().values())
     for _ in range(400):
         table = rng.choice(known)
-        s = Slots(table, rng)
+        s = q.Slots(table, rng)
         place = rng.choice(("named", "named", "named", "only", "last")) if "[" in text else "named"
         named = re.sub(r"\[(.*?)\]", r"\1" if place == "named" else "", text)
         try:
             question = re.sub(r"\{(\w+)\}", lambda one, s=s: s[one[1]], named)  # type: ignore[misc]
             true = replace(truth(s), refuse=refuse)
-        except UnfitError:
+        except q.UnfitError:
             continue
-        others = rng.sample([one for one in tables() if one != table.name], 0 if place == "only" else rng.randint(1, 2))
+        others = rng.sample(
+            [one for one in q.tables() if one != table.name], 0 if place == "only" else rng.randint(1, 2)
+        )
         kernel = tuple(rng.sample([table.name, *others], len(others) + 1))
         earlier = (
             rng.choice(("describe {}", "how many rows does {} have?")).format(table.name) if place == "last" else ""
@@ -337,7 +325,7 @@ class _Kernel:
 
     def restart(self, pair: Pair) -> None:
         self.kernel.namespace.clear()
-        values = {name: tables()[name].value for name in pair.kernel}
+        values = {name: q.tables()[name].value for name in pair.kernel}
         copies = {name: one.copy() if isinstance(one, pd.DataFrame) else one for name, one in values.items()}
         self.kernel.namespace.update({"pd": pd} | copies)
 

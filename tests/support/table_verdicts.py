@@ -31,22 +31,9 @@ class Truth:
 
 
 _REFUSALS = (
-    "have no rule",
-    "i cannot place",
-    "i can't place",
-    "could not place",
-    "nothing in my prompt",
-    "i remember nothing about that",
-    "can't tell",
-    "has no column like",
-    "没有规则",
-    "没有对应的规则",
-    "看不出",
-    "没有类似",
-    "无法理解",
-    "不明白",
-    "提示词里没有",
-    "提示中没有",
+    *("have no rule", "i cannot place", "i can't place", "could not place", "nothing in my prompt"),
+    *("i remember nothing about that", "can't tell", "has no column like", "没有规则", "没有对应的规则", "看不出"),
+    *("没有类似", "无法理解", "不明白", "提示词里没有", "提示中没有"),
 )
 _EMPTY = r"missing|rows?|values?|nans?|nulls?|blanks?|empty|gaps?|duplicat\w*|repeated|twice"
 _NONE = re.compile(
