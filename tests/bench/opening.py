@@ -93,16 +93,10 @@ def measure(path: Path) -> dict[str, float]:
     deepnb.list_sessions(path.parent)
     listed = perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "picture": pictured - start,
-        "processor": worked,
-        "bytes": len(html) + len(shown.getvalue()),
-        "content": read - pictured,
-        "list": listed - read,
-        "peak": (peak - empty) / 1024,
-        "turns": len(session.turns),
-        "calls": sum(len(turn.calls) for turn in session.turns),
-    }
+    calls = sum(len(turn.calls) for turn in session.turns)
+    sizes = {"bytes": len(html) + len(shown.getvalue()), "turns": len(session.turns), "calls": calls}
+    times = {"picture": pictured - start, "processor": worked, "content": read - pictured, "list": listed - read}
+    return {**sizes, **times, "peak": (peak - empty) / 1024}
 
 
 if __name__ == "__main__":

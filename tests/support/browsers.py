@@ -71,13 +71,9 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     page.parent.mkdir(parents=True)
     page.write_text('{"buildCheck": false, "buildAvailable": false}')
     port = free_port()
-    env = {
-        **os.environ,
-        "HOME": str(home),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "IPYTHONDIR": str(home / "ipython"),
-    }
-    env |= {"JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    places = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
+    env = {**os.environ, "HOME": str(home), "IPYTHONDIR": str(home / "ipython")}
+    env |= {f"JUPYTER_{name}": str(home / place) for name, place in places.items()}
     command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={directory}", "--ServerApp.port_retries=0"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]

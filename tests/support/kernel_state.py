@@ -32,18 +32,10 @@ def keep(ip: Any) -> Callable[[str], None]:
             sys.modules["ipywidgets"].Widget.close_all()
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close("all")
-        events = ip.events.callbacks.values()
         manager = ip.input_transformer_manager
         transforms = (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
-        matchers = ip.Completer.custom_matchers
-        for hooks in (
-            *events,
-            *transforms,
-            ip.input_transformers_post,
-            ip.ast_transformers,
-            matchers,
-            ip.configurables,
-        ):
+        more = (ip.input_transformers_post, ip.ast_transformers, ip.Completer.custom_matchers, ip.configurables)
+        for hooks in (*ip.events.callbacks.values(), *transforms, *more):
             hooks[:] = [hook for hook in hooks if not comes_from_a_test(hook)]
         for magics in ip.magics_manager.magics.values():
             for name in [name for name, magic in magics.items() if comes_from_a_test(magic)]:

@@ -1,7 +1,5 @@
 """A real kernel, a cell at a time: every message it published, and its reply."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -18,6 +16,7 @@ from tests import ROOT
 from tests.support import forks
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
+When = Callable[["Kernel", dict[str, Any]], None]
 HANG = 240.0
 """Seconds after which a cell is taken to hang."""
 
@@ -66,22 +65,14 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=HANG)
 
-    def send(self, cell: str, cell_id: str | None = None, *, stop_on_error: bool = True) -> str:
-        content = {
-            "code": cell,
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": stop_on_error,
-        }
+    def send(self, cell: str, cell_id: str | None = None) -> str:
+        content = {"code": cell, "silent": False, "store_history": True, "user_expressions": {}}
+        content |= {"allow_stdin": False, "stop_on_error": True}
         message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
         self.client.shell_channel.send(message)
         return str(message["header"]["msg_id"])
 
-    def published(
-        self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None
-    ) -> list[dict[str, Any]]:
+    def published(self, request: str, when: When = lambda kernel, message: None) -> list[dict[str, Any]]:
         """Wait until the kernel is idle after a request; gives its messages, each of which `when` is told as it comes."""
         until, messages = time.monotonic() + HANG, list[dict[str, Any]]()
         while not messages or messages[-1]["content"].get("execution_state") != "idle":
@@ -95,7 +86,7 @@ class Kernel:
                 when(self, message)
         return messages
 
-    def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None) -> Ran:
+    def wait(self, request: str, when: When = lambda kernel, message: None) -> Ran:
         messages = self.published(request, when)
         while True:
             reply = self.client.get_shell_msg(timeout=HANG)
@@ -126,24 +117,19 @@ class Cell:
     def __init__(self, kernel: Kernel, source: str) -> None:
         self.kernel = kernel
         self.ran = kernel.ok(source)
-        self.made = [
-            m["content"]["transient"]["display_id"] for m in self.ran.messages if m["msg_type"] == "display_data"
-        ]
+        self.made = [one["transient"]["display_id"] for one in self.ran.of("display_data")]
 
     def click(self, word: str, which: int = -1) -> Ran:
         opened = [m["content"] for m in self.ran.messages if m["msg_type"] == "comm_open"]
         ids = [c["comm_id"] for c in opened if c["data"]["state"].get("description") == word]
         assert ids, f"no button {word!r}"
         client = self.kernel.client
-        message = client.session.msg(
-            "comm_msg",
-            {"comm_id": ids[which], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}},
-        )
+        data = {"method": "custom", "content": {"event": "click"}, "buffers": []}
+        message = client.session.msg("comm_msg", {"comm_id": ids[which], "data": data})
         client.shell_channel.send(message)
         messages = self.kernel.published(message["header"]["msg_id"])
-        assert not [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")], (
-            "none of these is seen"
-        )
+        seen = [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")]
+        assert not seen, "none of these is seen"
         self.ran = Ran(self.ran.reply, [*self.ran.messages, *messages])
         return Ran({}, messages)
 
@@ -154,8 +140,7 @@ class Cell:
 
 
 def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-    prompts: list[dict[str, Any]] = []
-    published: list[dict[str, Any]] = []
+    prompts, published = list[dict[str, Any]](), list[dict[str, Any]]()
 
     def answer(message: dict[str, Any]) -> None:
         prompts.append(message["content"])

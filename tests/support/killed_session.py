@@ -28,6 +28,7 @@ from tests.support.scripted import Scripted, call
 OPS = ("plain", "write", "note", "send", "ask", "add", "file", "fork", "switch", "rewind", "compact", "new")
 MEMORY_OPS = ("jot", "edit", "note", "add")
 """Operations that write to memory alone: a step of theirs that was cut is run again, others are skipped."""
+BEGUN = {"file_path": "/MEMORY.md", "old_string": "- begun"}
 MOST = 40
 """Operations of one child."""
 POINTS = 900
@@ -52,10 +53,7 @@ class Story(Scripted):
             "note": ("write_file", {"file_path": f"/memory/{key}.md", "content": f"- {key}\n"}),
             "send": ("send", {"text": key}),
             "jot": ("note", {"text": f"jotted {key}"}),
-            "edit": (
-                "edit_file",
-                {"file_path": "/MEMORY.md", "old_string": "- begun", "new_string": f"- begun\n- edited {key}"},
-            ),
+            "edit": ("edit_file", {**BEGUN, "new_string": f"- begun\n- edited {key}"}),
             "ask": ("task", {"description": f"plain {key}", "subagent_type": "helper"}),
         }
         if kind in calls:
@@ -184,13 +182,9 @@ def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
 
     kept = s.workspace.persistence
     database: Database = kept.database
-    for holder, names in (
-        (database, ("execute",)),
-        (database.saver, ("put", "put_writes")),
-        (database.store, ("batch",)),
-    ):
-        for name in names:
-            setattr(holder, name, mortal(name, getattr(holder, name)))
+    saver, store = database.saver, database.store
+    for holder, name in ((database, "execute"), (saver, "put"), (saver, "put_writes"), (store, "batch")):
+        setattr(holder, name, mortal(name, getattr(holder, name)))
 
 
 def check(where: str, folder: Path) -> None:
@@ -288,18 +282,12 @@ def main(where: str, folder: Path, seed: str, rounds: int, ops: Sequence[str] = 
         ended = _child(lambda n=n: live(where, folder, f"{seed} {n}", ops), problem)  # type: ignore[misc]
         killed += ended == -signal.SIGKILL
         if ended != -signal.SIGKILL or _child(lambda: check(where, folder), problem):
-            json.dump(
-                {"killed": killed, "round": n, "problem": problem.read_text() if problem.exists() else ""}, sys.stdout
-            )
+            told = problem.read_text() if problem.exists() else ""
+            json.dump({"killed": killed, "round": n, "problem": told}, sys.stdout)
             return
     json.dump({"killed": killed, "problem": ""}, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(
-        sys.argv[1],
-        Path(sys.argv[2]),
-        sys.argv[3],
-        int(sys.argv[4]),
-        *([MEMORY_OPS] if "memory" in sys.argv[5:] else []),
-    )
+    where, place, seed, rounds, *more = sys.argv[1:]
+    main(where, Path(place), seed, int(rounds), MEMORY_OPS if more else OPS)

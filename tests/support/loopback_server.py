@@ -110,15 +110,10 @@ class LoopbackServer:
 
 def _state(values: Any, id_: str | None, parent: str | None, source: str = "", given: Any = None) -> dict[str, Any]:
     tasks = [{"id": "t", "name": "__start__", "result": given, "interrupts": []}] if given else []
-    return {
-        "values": values,
-        "next": [],
-        "tasks": tasks,
-        "metadata": {"source": source},
-        "created_at": "2026-11-23T00:00:00+00:00",
-        "checkpoint": {"checkpoint_id": id_} if id_ else None,
-        "parent_checkpoint": {"checkpoint_id": parent} if parent else None,
-    }
+    ids = {"checkpoint": id_, "parent_checkpoint": parent}
+    points = {name: {"checkpoint_id": one} if one else None for name, one in ids.items()}
+    at = "2026-11-23T00:00:00+00:00"
+    return {"values": values, "next": [], "tasks": tasks, "metadata": {"source": source}, "created_at": at, **points}
 
 
 def _id(state: Mapping[str, Any]) -> str:
