@@ -20,8 +20,6 @@ from tests.support.scripted import Scripted, call
 PROMPT = "What files are there?"
 MESSAGES = 4
 """Of one turn: the prompt, a call of `ls`, its result, the answer."""
-SLOW = 2.0
-"""Seconds: a thread whose turns take longer is not grown any further."""
 FACT = "likes green tea"
 _ABOUT = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n"
 _SKILL = f"{_ABOUT}\nPut each file where it belongs.\n"
@@ -83,10 +81,6 @@ class Pair:
     bare: Turn
     turns: int = 0
 
-    @property
-    def messages(self) -> int:
-        return self.turns * MESSAGES
-
     def time(self) -> tuple[float, float]:
         self.turns += 1
         if self.turns % 2:
@@ -95,12 +89,8 @@ class Pair:
         return _seconds(self.ours), bare
 
     def grow(self, messages: int) -> Iterator[tuple[float, float]]:
-        """Turns until the threads have so many messages, or until one of ours is `SLOW`: then that is the last."""
-        while self.messages < messages:
-            seconds = self.time()
-            yield seconds
-            if seconds[0] > SLOW:
-                return
+        while self.turns * MESSAGES < messages:
+            yield self.time()
 
 
 def _seconds(turn: Turn) -> float:

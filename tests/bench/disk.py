@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.bench.agents import MESSAGES, SLOW, Pair, bare_turn, on_disk, session_turn
+from tests.bench.agents import MESSAGES, Pair, bare_turn, on_disk, session_turn
 from tests.bench.row import Row, held
 
 QUICK = False
@@ -20,12 +20,9 @@ def rows() -> Iterator[Row]:
         begin = tuple(map(_size, files))
         sizes = [begin, *(tuple(map(_size, files)) for _ in pair.grow(TURNS * MESSAGES))]
     ours, bare = ([size / 1000 for size in one] for one in zip(*sizes, strict=True))
-    turns = pair.turns
-    over = "" if turns == TURNS else f": over {SLOW:g} s, given up"
-    yield held(f"a turn over {turns} turns, SQLite{over}", _each(ours, 0, turns), _each(bare, 0, turns), "kB", MOST)
-    if turns > 150:
-        what = f"the last 50 of {turns} turns beside turns 51 to 100"
-        yield held(what, _each(ours, turns - 50, turns), _each(ours, 50, 100), "kB", GROWTH)
+    yield held(f"a turn over {TURNS} turns, SQLite", _each(ours, 0, TURNS), _each(bare, 0, TURNS), "kB", MOST)
+    what = f"the last 50 of {TURNS} turns beside turns 51 to 100"
+    yield held(what, _each(ours, TURNS - 50, TURNS), _each(ours, 50, 100), "kB", GROWTH)
 
 
 def _each(sizes: Sequence[float], begin: int, end: int) -> float:
