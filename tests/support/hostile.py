@@ -25,7 +25,7 @@ class Loud:
 
     area, __call__ = _noting("area", None), _noting("__call__", None)
     lazy = property(_noting("lazy", 1))
-    __class__ = property(_noting("__class__", dict))
+    __class__ = property(_noting("__class__", dict))  # type: ignore[assignment, misc]
     __repr__ = __str__ = _noting("__repr__", "x" * 100)
     __eq__, __bool__ = _noting("__eq__", True), _noting("__bool__", True)
     __hash__, __len__, __sizeof__ = _noting("__hash__", 1), _noting("__len__", 1), _noting("__sizeof__", 1)
