@@ -18,8 +18,7 @@ from deepnb import Session
 from tests.support.scripted import Scripted, call
 
 PROMPT = "What files are there?"
-MESSAGES = 4
-"""Of one turn: the prompt, a call of `ls`, its result, the answer."""
+MESSAGES = 4  # of one turn: the prompt, a call of `ls`, its result, the answer
 FACT = "likes green tea"
 _ABOUT = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n"
 _SKILL = f"{_ABOUT}\nPut each file where it belongs.\n"

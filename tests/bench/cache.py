@@ -24,8 +24,7 @@ from tests.support.chat_server import STEP
 
 QUICK = False
 LEAST = 80
-LEAST_AFTER = 60
-"""Of the first call after a compaction, to which summary and prompt are new."""
+LEAST_AFTER = 60  # of the first call after a compaction, to which summary and prompt are new
 COMPACTS: dict[str, Any] = {"trigger": ("tokens", 12_000), "keep": ("messages", 4)}
 EDITED = (4, 6, 7)
 PROMPT = "Count the depots, {}. " + "And explain each. " * 10

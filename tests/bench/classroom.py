@@ -19,8 +19,7 @@ from tests.support.notebooks import HERE, copied, kernel_manager, read
 
 QUICK = False
 KERNELS = 20
-MOST = 200
-"""MiB of each kernel, its part of the pages that kernels share included."""
+MOST = 200  # MiB of each kernel, its part of the pages that kernels share included
 PATIENCE = 900
 NOTEBOOK = HERE / "01_first_agent.ipynb"
 

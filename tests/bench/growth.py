@@ -23,13 +23,11 @@ from tests.bench.row import Row, below, held
 QUICK = False
 TURNS = int(os.environ.get("DEEPNB_BENCH_TURNS", "1000"))
 EARLY = 100
-SOME = 40
-"""Turns of the beginning and of the end that are averaged: two compactions at least are among them."""
+SOME = 40  # turns of the beginning and of the end that are averaged: two compactions at least are among them
 GROWTH, BYTES, SECONDS = 2.0, 1.1, 2.0
 _FILLER = "Tell me of the folders as well, and of what each of them holds. " * 8
 
-Cost = tuple[float, float, float]
-"""Seconds on the processor, seconds on the clock, bytes of the database."""
+Cost = tuple[float, float, float]  # seconds on the processor, seconds on the clock, bytes of the database
 
 
 def rows() -> Iterator[Row]:

@@ -24,8 +24,7 @@ from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below, held
 
 QUICK = False
-SIZES = (0.7, 6.5, 32.0)
-"""Megabytes of text: 1,400, 13,000 and 64,000 chunks, about."""
+SIZES = (0.7, 6.5, 32.0)  # megabytes of text: 1,400, 13,000 and 64,000 chunks, about
 TRIES = 15
 BUILD, DATABASE, P95_MS = 5, 4, 20
 """Bounds: building as a multiple of plain FTS5, the database as one of the text, and a search up to 20,000 chunks."""

@@ -19,10 +19,8 @@ from tests.bench.row import Row, held
 QUICK = True
 MOST, GROWTH = 8.0, 1.2
 ASKED = ("prose", "one code block", "one table")
-PACE = 330
-"""Characters a second."""
-CHUNK = 6
-"""Characters in one piece from the model."""
+PACE = 330  # characters a second
+CHUNK = 6  # characters in one piece from the model
 
 _SENTENCE = "The {} of the series says **little** about the `mean`, and more about what was measured in year {}. "
 _ROW = "| {:>4} | measured at station {} | {:.2f} | ok |\n"

@@ -34,8 +34,7 @@ from tests.bench.row import Row
 QUICK = False
 PLAIN, OURS = "BM25, fixed passages", "fused, no model"
 PASSAGE = 1600
-TOKENS = 2000
-"""A token is four characters."""
+TOKENS = 2000  # a token is four characters
 CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
 TOOL = "memory_search"
 COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*", "tokens")
@@ -46,8 +45,7 @@ NOTE = (
     "that budget these take."
 )
 
-Search = Callable[[str, int | None, int | None], list[Hit]]
-"""Query, number of passages, budget in tokens -> passages."""
+Search = Callable[[str, int | None, int | None], list[Hit]]  # query, number of passages, budget in tokens -> passages
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from tests.support.shells import Shell
 
 QUICK = False
 BOUND = 1.15
-LENGTHS = (100, 500, 1000)
-"""Messages; those of about 10 are measured in threads of their own."""
+LENGTHS = (100, 500, 1000)  # messages; those of about 10 are measured in threads of their own
 PAIRS = 15
 
 

@@ -69,8 +69,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "backend": composite(FilesystemBackend(root_dir=tmp / "root", virtual_mode=True), tmp)
     },
     "composite over a store": lambda tmp: {"backend": composite(of_a_user(), tmp)},
-}
-"""Options of a session whose `backend` is one that works outside a run only because we make it."""
+}  # options of a session whose `backend` is one that works outside a run only because we make it
 
 
 def given(name: str, tmp: Path, base: str = "") -> Place:

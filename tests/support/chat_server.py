@@ -10,8 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
 from typing import Any
 
-_PATIENCE = 30.0
-"""Seconds after which an answer that is held goes on, so that no test hangs."""
+_PATIENCE = 30.0  # seconds after which an answer that is held goes on, so that no test hangs
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,7 @@ class Fail:
     status: int
     message: str = "scripted failure"
     headers: Mapping[str, str] = field(default_factory=dict)
-    kind: str = ""
-    """What the provider calls the error; empty for what goes with the status."""
+    kind: str = ""  # what the provider calls the error; empty for what goes with the status
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -124,8 +122,7 @@ class ChatServer:
 
     answers: list[Any]
     requests: list[dict[str, Any]] = field(default_factory=list)
-    pages: dict[str, Any] = field(default_factory=dict)
-    """Path -> what a GET of it gives; a number is a status."""
+    pages: dict[str, Any] = field(default_factory=dict)  # path -> what a GET of it gives; a number is a status
     asked: list[str] = field(default_factory=list)
     address: str = field(default="", init=False)
 

@@ -12,10 +12,8 @@ from deepnb.models.teaching import TeachingModel
 
 
 class Endless(TeachingModel):
-    words: int = 8
-    """After so many words of the answer the same word follows for ever."""
-    first: int = 1
-    """Which of its answers has no end."""
+    words: int = 8  # after so many words of the answer the same word follows for ever
+    first: int = 1  # which of its answers has no end
     _answers: int = PrivateAttr(0)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:

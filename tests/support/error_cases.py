@@ -31,10 +31,8 @@ def _cases(file: str) -> Iterator[ErrorCase]:
 
 KINDS = tuple(_cases("kinds"))
 """One for each kind of error that the rules know; the teaching model names line and variable in all of them."""
-OTHERS = tuple(_cases("others"))
-"""Written before the rules, by what people do wrong: what the rules are measured on."""
-LATER = tuple(_cases("later"))
-"""Written after the rules: how they do on errors that they were not made for."""
+OTHERS = tuple(_cases("others"))  # written before the rules, by what people do wrong: what the rules are measured on
+LATER = tuple(_cases("later"))  # written after the rules: how they do on errors that they were not made for
 
 
 def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:

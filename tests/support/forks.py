@@ -24,8 +24,7 @@ MODULES = (
     "ipykernel.zmqshell",
     "deepnb.magics.ask",
     "deepnb.wiring.build",
-)
-"""What is imported before the forks. None of it starts a thread, which a fork would lose."""
+)  # imported before the forks: none of it starts a thread, which a fork would lose
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KERNEL = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
 _STANDARD = (0, 1, 2)

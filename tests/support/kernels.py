@@ -17,8 +17,7 @@ from tests.support import forks
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 When = Callable[["Kernel", dict[str, Any]], None]
-HANG = 240.0
-"""Seconds after which a cell is taken to hang."""
+HANG = 240.0  # seconds after which a cell is taken to hang
 
 
 @dataclass

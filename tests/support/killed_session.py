@@ -29,16 +29,13 @@ OPS = ("plain", "write", "note", "send", "ask", "add", "file", "fork", "switch",
 MEMORY_OPS = ("jot", "edit", "note", "add")
 """Operations that write to memory alone: a step of theirs that was cut is run again, others are skipped."""
 BEGUN = {"file_path": "/MEMORY.md", "old_string": "- begun"}
-MOST = 40
-"""Operations of one child."""
-POINTS = 900
-"""A child kills itself at one of the first of these calls."""
+MOST = 40  # operations of one child
+POINTS = 900  # a child kills itself at one of the first of these calls
 
 
 class Story(Scripted):
     answers: list[Any] = []  # noqa: RUF012
-    sent: Path = Path()
-    """What was sent: a call whose result a compaction took out of sight is not made again."""
+    sent: Path = Path()  # what was sent: a call whose result a compaction took out of sight is not made again
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
         asked = next((str(m.content) for m in reversed(messages) if m.type == "human" and not m.additional_kwargs), "")

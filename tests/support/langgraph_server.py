@@ -25,8 +25,7 @@ QUIET = {
     "LANGGRAPH_NO_VERSION_CHECK": "true",
     "LANGSMITH_TRACING": "false",
     "LANGCHAIN_TRACING_V2": "false",
-}
-"""No usage data, no look at PyPI, no traces."""
+}  # no usage data, no look at PyPI, no traces
 
 
 class LangGraphServer:

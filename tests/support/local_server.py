@@ -15,8 +15,7 @@ NAME = "qwen2.5-coder"
 class Kind:
     name: str
     pages: Callable[[int], Mapping[str, Any]]
-    refuses: Callable[[int, int], Fail]
-    """(tokens of the request, tokens of the window) -> the answer."""
+    refuses: Callable[[int, int], Fail]  # (tokens of the request, tokens of the window) -> the answer
 
 
 def _listed(**more: Any) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from uuid import uuid4
 
 from tests.support.chat_server import Quiet, serving
 
-CUT = "cut"
-"""A fault in the place of a status: the connection breaks off, a stream in the middle."""
+CUT = "cut"  # a fault in the place of a status: the connection breaks off, a stream in the middle
 
 
 @dataclass

@@ -37,8 +37,7 @@ TREE = Path(__file__).parents[2]
 DRAWN = TREE / "tests" / "data" / "mutants.json"
 COUNT, SEED, LINES = 300, 20261125, 5
 JOBS = 2
-MOST_SECONDS = 60.0
-"""Of the tests that reach a mutant, so many seconds' worth are run."""
+MOST_SECONDS = 60.0  # of the tests that reach a mutant, so many seconds' worth are run
 UNITS = "not kernel and not browser and not nightly"
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -16,12 +16,10 @@ class OllamaServer:
     asked: list[str] = field(default_factory=list)
     context: Mapping[str, int] = field(default_factory=dict)
     loaded: Mapping[str, int] = field(default_factory=dict)
-    reads: int = 30
-    """Tokens of each prompt, as it reports them."""
+    reads: int = 30  # tokens of each prompt, as it reports them
     bodies: list[dict[str, Any]] = field(default_factory=list)
     host: str = ""
-    drip: threading.Event | None = None
-    """Answers come a byte at a time, without end, until it is set."""
+    drip: threading.Event | None = None  # answers come a byte at a time, without end, until it is set
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
         self.asked.append(path)

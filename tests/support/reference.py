@@ -68,8 +68,7 @@ PARTS = {
     "session.tools": ("deepnb.session.tools", "SessionTools"),
     "session.approvals": ("deepnb.session.approvals", "SessionApprovals"),
     **{name: where for name in wings.names("session.") if (where := wings.home(name)) and where[1].istitle()},
-}
-"""What a session has beside its own methods -> where it is defined."""
+}  # what a session has beside its own methods -> where it is defined
 _ERRORS = "deepnb.values.errors"
 _OPTION = re.compile(r"^- (\w+(?:, \w+)*): (.*(?:\n  .*)*)", re.MULTILINE)  # "- keep: how much stays" in a docstring
 
@@ -153,8 +152,7 @@ _SECTIONS = {
     "Python": "A name without parentheses is an attribute or a property.",
     "Files": "",
     "Errors": "Each is one line that says what was wrong and what to type next.",
-}
-"""Heading, and what is said below it before the entries."""
+}  # heading, and what is said below it before the entries
 
 
 def reference_text() -> str:
@@ -191,8 +189,7 @@ def _section(title: str) -> Iterator[str]:
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FACTORY = re.compile(r" = [Ff]ield\(.*\)$")  # calls: tuple[Call, ...] = field(default=())
-_LONG = 40
-"""Characters of a default that is shown."""
+_LONG = 40  # characters of a default that is shown
 
 
 @dataclass(frozen=True)

@@ -504,8 +504,7 @@ _CHAT = Draft202012Validator(
             "tools": {"items": {"properties": {"function": {"properties": _TOOL}}}},
         },
     }
-)
-"""The fields of the server's own types; it leaves out what it does not know."""
+)  # the fields of the server's own types; it leaves out what it does not know
 
 
 @dataclass

@@ -17,15 +17,12 @@ from tests.support.table_verdicts import Label, Truth
 class Table:
     name: str
     value: Any
-    frame: pd.DataFrame
-    """The same for pandas; text is text, and missing is missing."""
+    frame: pd.DataFrame  # the same for pandas; text is text, and missing is missing
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
     time: pd.Series | None = None
-    time_column: str | None = None
-    """The column that says it; None for the index."""
-    id: str | None = None
-    """A column whose numbers name the rows, once each."""
+    time_column: str | None = None  # the column that says it; None for the index
+    id: str | None = None  # a column whose numbers name the rows, once each
     bools: tuple[str, ...] = ()
 
 

@@ -40,8 +40,7 @@ _NONE = re.compile(
     rf"^\W*(?:no|none|nothing|zero)\b|\b(?:no|none|zero|nothing)\b[^.\n]{{0,30}}\b(?:{_EMPTY})\b"
     rf"|\b(?:{_EMPTY})\b[^.\n]{{0,30}}\bnone\b|没有|无(?!法)|不存在",
     re.IGNORECASE,
-)
-"""`No rows are repeated`, `Missing values: none`; not `list_variables shows none`."""
+)  # `No rows are repeated`, `Missing values: none`; not `list_variables shows none`
 _SHAPE = re.compile(r"\d+ rows?(?:,| and| x| by)? \d+ columns?|\d+ 行 ?[,，x]? ?\d+ 列")
 _YES = re.compile(r"\b(yes|there (?:is|are) (?!no\b|none\b))|^有|是的|(?<!没)有", re.IGNORECASE)
 _FIGURE = re.compile(r"(?<![A-Za-z0-9_.])([-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s?[%％])?")

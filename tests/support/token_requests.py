@@ -23,8 +23,7 @@ FILE = DATA / "token_requests.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
 FIRST = [row for row in ROWS if row["kind"] == "first request"]
 KINDS = [row for row in ROWS if row["kind"] != "first request"]
-LONG = 3_000
-"""Tokens, at least, by which a request of a kind is longer than the first one."""
+LONG = 3_000  # tokens, at least, by which a request of a kind is longer than the first one
 _ROUND, _BEFORE = 5, 3
 """Tokens of ChatML: `<|im_start|>user`, a line end, `<|im_end|>`, a line end; `<|im_start|>assistant`, a line end."""
 
@@ -34,12 +33,9 @@ Tokenizer = Callable[[str], int]
 @dataclass(frozen=True)
 class Counted:
     kind: str
-    first: float
-    """Where only the first request was reported, which holds nothing of the kind."""
-    own: float
-    """Where one that holds messages of the kind was reported, too, and the next holds twice as many."""
-    plain: float
-    """By the counter alone, of the same request as `own`."""
+    first: float  # where only the first request was reported, which holds nothing of the kind
+    own: float  # where one that holds messages of the kind was reported, too, and the next holds twice as many
+    plain: float  # by the counter alone, of the same request as `own`
 
 
 def stored(tokenizer: str) -> Tokenizer:

@@ -5,8 +5,7 @@ from functools import cache
 from deepnb import Session
 from deepnb.models.teaching import TeachingModel
 
-_ROOM = 400
-"""Tokens between a thread's first request and the trigger: a few short turns."""
+_ROOM = 400  # tokens between a thread's first request and the trigger: a few short turns
 
 
 @cache

@@ -28,8 +28,7 @@ ASKED = {
     "python -m deepnb lab": ["main('lab')"],
     "python -m deepnb tour": ["main('tour')"],
     "python -m deepnb acp": ["main('acp')"],
-}
-"""What asks for a name, if that is not to be seen from it."""
+}  # what asks for a name, if that is not to be seen from it
 ERRORS = {"%": "UsageError", "import ": "ImportError", "main(": "SystemExit", "deepnb.Session": "NotInstalledError", "deepnb.": "AttributeError"}  # fmt: skip
 TAKEN_OUT = """
 import contextlib, io, json, sys

@@ -29,8 +29,7 @@ BEFORE = {
         "%agent Remember that I compare penguins by species",
         "%agent what can you do?",
     ),
-}
-"""What of a notebook its exercise builds on."""
+}  # what of a notebook its exercise builds on
 SCORES = {
     "00": (1, 2, 3),
     "01": (0, 0, 1, 2, 3),
@@ -41,8 +40,7 @@ SCORES = {
     "06": (0, 0, 0, 2, 2, 3),
     "07": (1, 2, 3),
     "08": (0, 0, 2, 3, 4),
-}
-"""How many parts are done before the solution, then after each of its cells."""
+}  # how many parts are done before the solution, then after each of its cells
 
 
 @pytest.fixture

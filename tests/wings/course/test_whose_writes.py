@@ -25,8 +25,7 @@ tabs = [one for one in _instances.values() if type(one).__name__ == "Tab" and on
 tabs[-1].selected_index = 1
 newest = "revert " + session.memory.log_entries()[-1].id
 [one for one in _instances.values() if one.trait_values().get("tooltip") == newest][0].click()
-"""
-"""The newest entry of the journal, reverted by its button."""
+"""  # the newest entry of the journal, reverted by its button
 
 
 @pytest.mark.slow

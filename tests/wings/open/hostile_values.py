@@ -26,8 +26,7 @@ class Bomb:
     def __init__(self, *args, **kwargs): Path(__file__).with_name("ran").touch()
     def __setstate__(self, state): Path(__file__).with_name("ran").touch()
     go = fromisoformat = construct = model_construct = model_validate_json = classmethod(__init__)
-"""
-"""A module that leaves a file behind when it is imported, and when anything of it is called."""
+"""  # a module that leaves a file behind when it is imported, and when anything of it is called
 
 NAMES: list[tuple[str, str, Any]] = [
     ("evil", "Bomb", [1]),
@@ -142,8 +141,7 @@ def checkpoint(messages: Any, other: Any = None) -> dict[str, Any]:
 CHANNELS = ("messages", "_summarization_event", "__error__", "__interrupt__", "other")
 
 
-EVENTS: list[tuple[str, Any]] | None = None
-"""What the interpreter reported while it was watched."""
+EVENTS: list[tuple[str, Any]] | None = None  # what the interpreter reported while it was watched
 RUNNING = ("import", "exec", "os.system", "os.exec", "os.fork", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")  # fmt: skip
 
 

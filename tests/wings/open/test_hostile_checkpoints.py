@@ -48,8 +48,7 @@ def hostile(folder: Path) -> Iterator[Case]:
         yield Case(stored)
 
 
-_MANY = 40
-"""Forms that share a checkpoint."""
+_MANY = 40  # forms that share a checkpoint
 
 
 def database(path: Path, cases: list[Case]) -> None:
