@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deepnb import Session
+from deepnb.engine.retries import RETRIES
 from tests import ROOT
 from tests.support.chat_server import PrefixCache, Say, Think, Use
 from tests.support.contract import SERVED
@@ -60,7 +61,7 @@ MODELS = ("openai", "anthropic")
 
 def make(name: str, file: Path) -> Session:
     profile = {"max_input_tokens": WINDOW, "reasoning_output": name == "anthropic"}
-    settings = {"model": f"scripted-{name}", "api_key": "none", "profile": profile}
+    settings = {"model": f"scripted-{name}", "api_key": "none", "max_retries": RETRIES, "profile": profile}
     with SERVED[name](ANSWERS, PrefixCache(), **settings) as (model, _):
         session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 1, 15, 9, 30, tzinfo=UTC))
         recording = session.record(file, note=NOTE, overwrite=True)
