@@ -1,14 +1,14 @@
 """A script of forty steps through all that a session keeps, and what it leaves: the same wherever it is kept."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
 from deepnb import Session, Subagent
+from deepnb.values.turn import ModelEnded, ModelStarted, Snapshot, ToolEnded, Turn
 from tests.support.clock import Clock
-from tests.support.replays import without_run
 from tests.support.scripted import Paid, call
 
 SKILL = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in its place.\n"
@@ -103,16 +103,47 @@ def model() -> Paid:
 
 
 def left(s: Session) -> dict[str, Any]:
+    """What a script left, without ids that are drawn by chance and times that were measured."""
     out: dict[str, Any] = {"threads": s.threads, "approve": s.options.approve, "asked": s.asked}
-    here, dates = s.thread, frozenset[str]()
+    here = s.thread
     for info in s.threads:
         s.switch(info.name)
         ledger = s.ledger().drop(columns=["seconds"], errors="ignore")
         out[info.name] = {
-            "turns": [(turn.started, turn.model, without_run(turn, dates)) for turn in s.turns],
-            "files": {path: re.sub(r"\b[0-9a-f]{12}:", "ID:", text) for path, text in s.files.items()},
+            "turns": [_turn(turn) for turn in s.turns],
+            "files": _files(s.files),
             "journal": s.memory.log_entries(),
             "ledger": ledger.to_dict("records"),
         }
     s.switch(here)
     return out
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    names = ("number", "thread", "prompt", "text", "usage", "model", "started", "cell", "interrupted", "error")
+    states = {"before": _state(turn.before), "after": _state(turn.after)}
+    return {**{name: getattr(turn, name) for name in names}, **states, "events": [_event(e) for e in turn.events]}
+
+
+def _files(files: Mapping[str, str]) -> dict[str, str]:
+    """path -> text; a history file names its messages by hashes of their ids."""
+    return {path: re.sub(r"\b[0-9a-f]{12}:", "ID:", text) for path, text in files.items()}
+
+
+def _state(state: Snapshot) -> dict[str, Any]:
+    messages = [(m.role, m.text, m.name, m.status, m.source) for m in state.messages]
+    parts = {"files": _files(state.files), "memory": dict(state.memory), "messages": messages}
+    return {**parts, "skills": state.skills, "offload": state.offload, "next": state.next}
+
+
+def _event(event: Any) -> Any:
+    if isinstance(event, ToolEnded):
+        return "ToolEnded", event.name, event.result, event.status
+    if isinstance(event, ModelStarted | ModelEnded):
+        one = event.call
+        return type(event).__name__, one.number, one.purpose, dict(one.budget.parts), one.usage, one.agent
+    if hasattr(event, "call") and hasattr(event.call, "args"):
+        return type(event).__name__, event.call.name, event.call.args
+    if hasattr(event, "decision"):
+        return type(event).__name__, event.decision.kind, event.decision.reason
+    return repr(event) if not hasattr(event, "id") else (type(event).__name__, getattr(event, "name", ""))
