@@ -109,7 +109,8 @@ def test_two_triggers_and_one_compaction() -> None:
     for n in range(8):
         session.run(f"Write a file /n{n}.md with: {'a long line, ' * 20}")
     before = everything(session)
-    trigger, keep = [("tokens", 3_000), ("fraction", 0.85)], [("messages", 4), ("messages", 6)]
+    trigger: Any = [("tokens", 3_000), ("fraction", 0.85)]
+    keep: Any = [("messages", 4), ("messages", 6)]
     found = session.compare("hello", trigger=trigger, keep=keep)
     names = [f"trigger={one}, keep={n} messages" for one in ("3,000 tokens", "0.85") for n in (4, 6)]
     assert [column.name for column in found.columns] == names

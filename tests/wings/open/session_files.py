@@ -352,7 +352,7 @@ def opencode_file(folder: Path) -> Path:
     """Two turns with a subagent and an edit of memory, a compaction between them, in a database with another session."""
     log = OpenCode("ses_2").user("m1", says("Remember tabs"))
     agent = OpenCode("ses_3", "ses_2").user("n1", says("Look for tabs")).reply("n2", says("There are tabs."), given=50)
-    task = {"prompt": "Look for tabs", "subagent_type": "explore", "metadata": {"sessionId": "ses_3"}}
+    task: dict[str, Any] = {"prompt": "Look for tabs", "subagent_type": "explore", "metadata": {"sessionId": "ses_3"}}
     log.reply("m2", {"type": "step-start"}, ran("t1", "task", "There are tabs.", **task))
     log.reply("m3", ran("t2", "write", filePath="/w/AGENTS.md", content="- tabs\n"), says("Noted."), given=900)
     log.user("m4", {"type": "compaction", "auto": True})

@@ -47,7 +47,7 @@ def test_a_turn_takes_as_long_as_it_took(tmp_path):
     with Session(model=Paid(answers=["Hello.", "Bye.", "Again."]), clock=now) as session:
         for hour, act in enumerate((session.run, session.run, lambda _: session.rewind(1), session.run), 9):
             now.to(f"2026-03-02T{hour:02}:00")
-            act("Go")
+            act("Go")  # type: ignore[operator]
         opened = open_session(session.export(tmp_path / "main.jsonl"))
     assert [turn.started[11:13] for turn in opened.index.turns] == ["09", "12"]
     assert [turn.ended[11:13] for turn in opened.index.turns] == ["09", "12"]
