@@ -31,10 +31,11 @@ from deepnb.backends.writer import (
     writing,
 )
 from deepnb.engine.file_extras import append_text
-from deepnb.engine.files import ALL_FILES, is_text
+from deepnb.engine.files import is_text
 from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
+from deepnb.values.files import ALL_FILES
 from deepnb.values.lazy import nothing
 
 _NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

@@ -19,10 +19,10 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.tree import is_control, names
 from deepnb.backends.wrapper import ReadOnlyFiles, as_folder, store_backend
 from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
-from deepnb.engine.files import ALL_FILES, ExactStore, store_of, with_store
+from deepnb.engine.files import ExactStore, store_of, with_store
 from deepnb.engine.state_backend import KernelBackend
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import disk_path
+from deepnb.values.files import ALL_FILES, disk_path
 
 # -- one tree of files out of several backends, where each path belongs to exactly one of them
 

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import FOLDER
 from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
-from deepnb.engine.files import ALL_FILES
+from deepnb.values.files import ALL_FILES
 
 
 class WrapperBackend(protocol.BackendProtocol):

@@ -10,9 +10,6 @@ from langgraph.store.base import BaseStore, Op, Result, SearchOp
 
 from deepnb.values.errors import InvalidError
 
-ALL_FILES = "{*,.*}"
-"""The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
-
 
 def is_text(path: str) -> bool:
     return _get_backend_read_file_type(path) == "text"

@@ -4,7 +4,6 @@ import base64
 import binascii
 import re
 from itertools import pairwise
-from urllib.parse import unquote
 
 from deepnb.gate.spans import regex, word_set
 
@@ -222,6 +221,8 @@ def password_like(value: str, *, plain: bool = False, quoted: bool = False) -> b
 
 def password_in_url(value: str) -> bool:
     """Return whether what stands before the host of an address is a password, as its percent signs are read."""
+    from urllib.parse import unquote  # it compiles patterns as it is imported
+
     words = unquote(value).split()
     return len(value) >= 3 and value[0] not in "{<" and not all(map(stand_in, words))
 

@@ -19,14 +19,13 @@ from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import Writer, is_withheld, writer, writing
 from deepnb.engine import keys
-from deepnb.engine.files import ALL_FILES
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
 from deepnb.gate import redact_value
 from deepnb.gate.own_words import own_words
 from deepnb.memory.budget import Fitted
 from deepnb.memory.layers import NOTES, Scope, note_day
-from deepnb.values.files import FileDiff
+from deepnb.values.files import ALL_FILES, FileDiff
 from deepnb.values.lazy import Memo
 from deepnb.values.request import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 

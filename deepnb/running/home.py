@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deepnb.engine.files import ALL_FILES
 from deepnb.memory.layers import ALWAYS, LONG_TERM, NOTES
 from deepnb.running.current import Current
 from deepnb.running.sources import Sources, paths
 from deepnb.running.thread import Thread
+from deepnb.values.files import ALL_FILES
 from deepnb.values.lazy import Memo
 from deepnb.values.turn import Snapshot
 

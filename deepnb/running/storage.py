@@ -30,13 +30,14 @@ from deepnb.backends.wrapper import (
     store_backend,
 )
 from deepnb.backends.writer import writing
-from deepnb.engine.files import ALL_FILES, ExactStore
+from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend
 from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
 from deepnb.running.current import Current
 from deepnb.running.sources import SourceMount, Sources
 from deepnb.values.errors import InvalidError, RefusedError
+from deepnb.values.files import ALL_FILES
 from deepnb.values.lazy import nothing
 from deepnb.wiring.options import Options
 

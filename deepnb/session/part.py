@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from deepnb.engine.files import ALL_FILES
 from deepnb.running.workspace import Workspace
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.values.files import check_path
+from deepnb.values.files import ALL_FILES, check_path
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from uuid import uuid4
 
-from deepnb.engine.files import ALL_FILES
 from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import DISABLED, disabled
 from deepnb.skills.frontmatter import body_of
@@ -15,7 +14,7 @@ from deepnb.skills.packages import Package, bundled, check_name, packages, scaff
 from deepnb.skills.rules import FILE_NAME, check, preapproved
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import disk_path
+from deepnb.values.files import ALL_FILES, disk_path
 from deepnb.values.text import as_word
 
 if TYPE_CHECKING:

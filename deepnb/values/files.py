@@ -17,6 +17,9 @@ from deepnb.values.errors import InvalidError
 from deepnb.values.lazy import nothing
 from deepnb.values.text import Listing, short_repr, whole
 
+ALL_FILES = "{*,.*}"
+"""The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
+
 Op = Literal["equal", "replace", "delete", "insert"]
 
 

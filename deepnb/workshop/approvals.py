@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from deepnb.engine.files import ALL_FILES
 from deepnb.values.approvals import Effect
+from deepnb.values.files import ALL_FILES
 from deepnb.workshop.notebook_plan import NotebookDiff, notebook_diff
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import builtins
 import difflib
 import os
 import re
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
@@ -267,6 +268,13 @@ def _variables(error: BaseException, frame: Frame | None) -> Iterator[str]:
             return
 
 
+def _imports(error: BaseException, frame: Frame | None) -> Iterator[str]:
+    if found := re.match(r"cannot import name '(\w+)' from '([\w.]+)'", _words(error)):
+        module = sys.modules.get(found[2])
+        if type(module) is types.ModuleType and (near := _nearest(found[1], _of(vars(module)))):
+            yield f"{found[1]} is near {near}, a name of {found[2]}"
+
+
 def _files(error: BaseException, frame: Frame | None) -> Iterator[str]:
     name = OSError.__dict__["filename"].__get__(error)
     if type(name) is not str:
@@ -286,6 +294,7 @@ _FINDERS: Mapping[type[BaseException], Any] = {
     KeyError: _keys,
     AttributeError: _attributes,
     NameError: _variables,
+    ImportError: _imports,
     FileNotFoundError: _files,
 }
 

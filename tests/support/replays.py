@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -31,8 +32,12 @@ def replayed(made: Callable[..., Session], model: Any, script: Script, file: Pat
 
 
 def _marks() -> Any:
-    marks: dict[str, str] = {}
-    return patch("deepnb.memory.flush._hash", lambda id_: marks.setdefault(id_, f"{len(marks):012x}"))
+    marks: dict[bytes, str] = {}
+
+    def numbered(data: bytes) -> Any:
+        return SimpleNamespace(hexdigest=lambda: marks.setdefault(data, f"{len(marks):012x}"))
+
+    return patch("deepnb.memory.flush.sha256", numbered)
 
 
 def same(a: Session, b: Session) -> None:

@@ -9,7 +9,6 @@ from posixpath import normpath
 
 from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
-from deepnb.engine.files import ALL_FILES
 from deepnb.gate import credentials, reasons, redact
 from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
@@ -19,7 +18,7 @@ from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import disk_path, make_folder, write_whole
+from deepnb.values.files import ALL_FILES, disk_path, make_folder, write_whole
 from deepnb.wings.package.agent_file import agent_file
 from deepnb.wings.package.literals import CantWriteError
 from deepnb.wings.package.module import NAME, module_of, requirement
