@@ -3,8 +3,6 @@
 Without a name the quick ones. A missed bound is marked, and is no error.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os
@@ -20,7 +18,6 @@ NAMES = (
 
 
 def main() -> None:
-    """Run what was asked for and print one table, row by row as it comes."""
     parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__)
     parser.add_argument("name", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--all", action="store_true", help="run all of them")

@@ -1,7 +1,5 @@
 """A session and a bare deepagents graph with the same model, memory, skill and kind of checkpointer, turn by turn."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,24 +12,19 @@ from deepagents.backends import StateBackend
 from deepagents.backends.utils import create_file_data
 from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
 from tests.support.scripted import Scripted, call
 
 PROMPT = "What files are there?"
-MESSAGES = 4
-"""Of one turn: the prompt, a call of `ls`, its result, the answer."""
-SLOW = 2.0
-"""Seconds: a thread whose turns take longer is not grown any further."""
+MESSAGES = 4  # of one turn: the prompt, a call of `ls`, its result, the answer
 FACT = "likes green tea"
 _ABOUT = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n"
 _SKILL = f"{_ABOUT}\nPut each file where it belongs.\n"
 _SKILL_PATH = "/skills/tidy-up/SKILL.md"
 
 Turn = Callable[[], object]
-"""Runs one more turn."""
 
 
 class Looker(Scripted):
@@ -47,13 +40,11 @@ class Looker(Scripted):
 
 
 def fill(session: Session) -> None:
-    """Give a session the files that the bare graph begins with."""
     session.memory.add(FACT)
     session.skills.write("tidy-up", _SKILL)
 
 
 def session_turn(checkpointer: Any) -> Turn:
-    """A new session's turns."""
     session = Session(model=Looker(), checkpointer=checkpointer)
     fill(session)
     return lambda: session.run(PROMPT)
@@ -73,18 +64,11 @@ def bare_turn(checkpointer: Any, model: Any = None, prompts: Iterator[str] | Non
 
 
 def bare_graph(checkpointer: Any, model: Any = None) -> Any:
-    """The graph that deepagents makes of the same model, memory and skill."""
     parts: dict[str, Any] = {"memory": ["/AGENTS.md"], "skills": ["/skills/"], "backend": StateBackend()}
     return create_deep_agent(model or Looker(), checkpointer=checkpointer, **parts)
 
 
-def in_memory() -> InMemorySaver:
-    """A checkpointer that is gone with the process."""
-    return InMemorySaver()
-
-
 def on_disk(path: Path) -> SqliteSaver:
-    """A checkpointer in a SQLite file."""
     return SqliteSaver(sqlite3.connect(path, check_same_thread=False))
 
 
@@ -96,13 +80,7 @@ class Pair:
     bare: Turn
     turns: int = 0
 
-    @property
-    def messages(self) -> int:
-        """In each of the two threads."""
-        return self.turns * MESSAGES
-
     def time(self) -> tuple[float, float]:
-        """Seconds of one more turn of each; who is first changes from turn to turn."""
         self.turns += 1
         if self.turns % 2:
             return _seconds(self.ours), _seconds(self.bare)
@@ -110,12 +88,8 @@ class Pair:
         return _seconds(self.ours), bare
 
     def grow(self, messages: int) -> Iterator[tuple[float, float]]:
-        """Turns until the threads have so many messages, or until one of ours is `SLOW`: then that is the last."""
-        while self.messages < messages:
-            seconds = self.time()
-            yield seconds
-            if seconds[0] > SLOW:
-                return
+        while self.turns * MESSAGES < messages:
+            yield self.time()
 
 
 def _seconds(turn: Turn) -> float:

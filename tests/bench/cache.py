@@ -5,8 +5,6 @@ compacts, until the second compaction. Baselines: deepagents' own graph with mem
 never told; and memory_refresh="call", which writes the block anew.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from statistics import mean
@@ -20,34 +18,21 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.engine.answer import usage
 from deepnb.values.turn import Usage
 from tests.bench.row import Row
-from tests.support.caching import (
-    NOTES,
-    PROVIDERS,
-    agent,
-    cached_model,
-    calls_between_compactions,
-    calls_round_compaction,
-    looks_then_answers,
-    ran,
-    serving,
-    share,
-    share_of,
-)
-from tests.support.prefix_cache import STEP
+from tests.support import caching
+from tests.support.caching import NOTES, agent, cached_model, looks_then_answers, ran, serving, share
+from tests.support.chat_server import STEP
 
 QUICK = False
 LEAST = 80
-LEAST_AFTER = 60
-"""Of the first call after a compaction, to which summary and prompt are new."""
+LEAST_AFTER = 60  # of the first call after a compaction, to which summary and prompt are new
 COMPACTS: dict[str, Any] = {"trigger": ("tokens", 12_000), "keep": ("messages", 4)}
 EDITED = (4, 6, 7)
 PROMPT = "Count the depots, {}. " + "And explain each. " * 10
 
 
 def rows() -> Iterator[Row]:
-    """By provider: the least share of any turn from the third on, of the turns after an edit, after compactions."""
     warnings.filterwarnings("ignore")
-    for provider in PROVIDERS:
+    for provider in caching.PROVIDERS:
         delta, call = (_shares(provider, memory_refresh=how) for how in ("delta", "call"))
         bare = _bare(provider)
         yield _row(f"{provider}, least of turns 3 to 8, beside deepagents", min(delta[2:]), min(bare[2:]))
@@ -86,16 +71,15 @@ def _bare(provider: str) -> list[float]:
             said = {"messages": [{"role": "user", "content": PROMPT.format(number)}], "files": files}
             messages = graph.invoke(said, config)["messages"]
             answers = [usage(m) for m in messages[seen:] if isinstance(m, AIMessage)]
-            found.append(share_of([u or Usage() for u in answers]))
+            found.append(caching.share_of([u or Usage() for u in answers]))
             seen = len(messages)
         return found
 
 
 def _compacted(provider: str) -> Iterator[Row]:
-    """Of the turns between two compactions the least share; by prefix also wherever the prompts begin in a step of the cache."""
     what = f"{provider}, after a compaction, from the second call on"
     with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, server):
-        turns = calls_between_compactions(s)
+        turns = caching.calls_between_compactions(s)
     yield _row(what, min(map(share, turns)), None)
     if provider == "openai":
         alike = server.cache.alike
@@ -108,10 +92,9 @@ def _compacted(provider: str) -> Iterator[Row]:
 
 
 def _round_compaction(provider: str) -> Iterator[Row]:
-    """Of a compaction whose flush kept one line: the flush, the summary, the first call of the turn after it."""
     kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
     for by_hand, how in ((False, "at the trigger"), (True, "by hand")):
         with serving(provider, kept, **COMPACTS) as (s, _):
-            for what, call in calls_round_compaction(s, by_hand=by_hand).items():
+            for what, call in caching.calls_round_compaction(s, by_hand=by_hand).items():
                 least = LEAST_AFTER if what == "turn after" else LEAST
                 yield _row(f"{provider}, {how}: the {what}", share([call]), None, least)

@@ -5,8 +5,6 @@ CPU time of the cell, and that of a turn of the bare engine with the same model,
 writes. With -v the calls are shown by room and by function.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections import Counter
@@ -19,19 +17,18 @@ from types import CodeType, FrameType
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 import deepnb
-from tests.bench.agents import FACT, bare_turn, fill, in_memory
+from tests.bench.agents import FACT, bare_turn, fill
 from tests.bench.row import Row, held
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 
 QUICK = True
 ADD, PROMPT = "%memory add The meeting is in room {n}.", "Remember that station {} is closed."
-BEFORE = {ADD: 650, PROMPT: 3081}
-"""The calls at 334c503 by this same script (Python 3.11)."""
-MOST, GROWN = 0.75, 1.05
-"""Of the calls of a turn: beside those at 334c503, and 20 turns later beside those before."""
+BEFORE = {ADD: 650, PROMPT: 3081}  # the calls at 334c503 by this same script (Python 3.11)
+MOST, GROWN = 0.75, 1.05  # of the calls of a turn: beside those at 334c503, and 20 turns later beside those before
 WARM, LATER, TIMED = 3, 20, 9
 """Rounds of both cells before they are measured; turns between that and the second time; turns whose time is taken."""
 _ROOT = Path(deepnb.__file__).parent
@@ -52,7 +49,6 @@ class Writer(Scripted):
 
 
 def rows() -> Iterator[Row]:
-    """Both cells on a session of a few turns, and the turn once more, 20 turns later."""
     shell, numbers = Shell(), count()
     shell.ip.user_ns["writer"] = Writer()
     shell.ok("%load_ext deepnb")
@@ -73,7 +69,7 @@ def rows() -> Iterator[Row]:
     ):
         yield held(what, made.total(), BEFORE[cell], "calls", most)
         yield from _details(made)
-    bare = bare_turn(in_memory(), Writer(), map(PROMPT.format, count()))
+    bare = bare_turn(InMemorySaver(), Writer(), map(PROMPT.format, count()))
     begun = _times(lambda: shell.ok(ask()), TIMED)
     _times(bare, WARM + 1)
     yield _beside("the turn's CPU time, beside the bare engine's", begun, _times(bare, TIMED))
@@ -88,7 +84,6 @@ def rows() -> Iterator[Row]:
 
 
 def _times(turn: Callable[[], object], turns: int) -> list[float]:
-    """Milliseconds of CPU time that each of some turns takes, in all threads of this process."""
     taken = list[float]()
     for _ in range(turns):
         began = process_time()
@@ -102,11 +97,7 @@ def _beside(what: str, ours: list[float], bare: list[float]) -> Row:
 
 
 def calls(shell: Shell, cell: str) -> Counter[CodeType]:
-    """What a cell calls, in all threads it starts: functions and lambdas; a generator each time it goes on.
-
-    Comprehensions and generator expressions are left out: they are no functions, and not in every Python frames. So are
-    the room `models` and the scripted model: a model is not deepnb's part of a turn.
-    """
+    """What a cell calls, in all threads it starts: functions and lambdas; a generator each time it goes on."""
     begun: list[CodeType] = []
     root, models = str(_ROOT), (str(_ROOT / "models"), str(_ROOT / "testing.py"))
 
@@ -127,7 +118,6 @@ def calls(shell: Shell, cell: str) -> Counter[CodeType]:
 
 
 def _details(made: Counter[CodeType]) -> Iterator[Row]:
-    """By room, then the functions called most."""
     rooms = Counter(Path(code.co_filename).relative_to(_ROOT).parts[0] for code in made.elements())
     for room, number in rooms.most_common():
         yield Row(f"  {room}", number, "calls", detail=True)

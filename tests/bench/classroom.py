@@ -1,7 +1,5 @@
 """A class on one machine: 20 kernels at once, each running the first notebook, beside 20 that run an empty cell."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys
@@ -21,30 +19,25 @@ from tests.support.notebooks import HERE, copied, kernel_manager, read
 
 QUICK = False
 KERNELS = 20
-MOST = 200
-"""MiB of each kernel, its part of the pages that kernels share included."""
+MOST = 200  # MiB of each kernel, its part of the pages that kernels share included
 PATIENCE = 900
-"""Seconds for a kernel to start, and for a cell."""
 NOTEBOOK = HERE / "01_first_agent.ipynb"
 
 
 @dataclass(frozen=True)
 class Class:
-    """What a class took: seconds until the last kernel was through, and the memory of each with all of them there."""
-
     seconds: float
     memory: tuple[Memory, ...]
 
 
 def rows() -> Iterator[Row]:
-    """One class after another; the kernels of one stay until all have run their last cell."""
     empty = _class([nbformat.v4.new_code_cell("pass")])
     full = _class(read(NOTEBOOK).cells)
     yield Row(f"{KERNELS} kernels at once, first notebook to its end", full.seconds, "s", empty.seconds)
     yield below("the largest: its own pages and its part of shared ones (PSS)", *_largest(full, empty, "shared_out"), "MiB", MOST)  # fmt: skip
-    for what, name in (("its own pages (USS)", "private"), ("all its pages (RSS)", "resident"), ("peak of those", "peak")):  # fmt: skip
+    for name in ("private", "resident", "peak"):
         figure, baseline = _largest(full, empty, name)
-        yield Row(f"  {what}", figure, "MiB", baseline, figure / baseline)
+        yield Row(f"  {name}", figure, "MiB", baseline, figure / baseline)
     total, none = (sum(one.shared_out for one in each.memory) for each in (full, empty))
     yield Row("  all of them together (PSS)", total, "MiB", none, total / none)
 
@@ -55,7 +48,6 @@ def _largest(full: Class, empty: Class, name: str) -> tuple[float, float]:
 
 
 def _class(cells: Sequence[Any]) -> Class:
-    """Kernels that run these cells, each in a directory and a home of its own; a cell that fails raises."""
     return asyncio.run(_lesson(cells))
 
 
@@ -70,7 +62,6 @@ async def _lesson(cells: Sequence[Any]) -> Class:
 
 
 async def _kernel(cells: Sequence[Any], through: asyncio.Barrier) -> Memory:
-    """The memory of one kernel when all are through."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.from_dict(cell) for cell in cells])
     with tempfile.TemporaryDirectory() as home, copied(NOTEBOOK) as folder:
         client = NotebookClient(

@@ -3,8 +3,6 @@
 `practice` and `kinds` are sets that rules were written by; `judge` is the other.
 """
 
-from __future__ import annotations
-
 import random
 import sysconfig
 from collections.abc import Iterator, Sequence
@@ -23,11 +21,9 @@ LINES = 100_000
 KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml", ".yml", ".html", ".css", ".js", ".ts"}
 _LONGEST_FILE = 300_000
 Found = list[list[tuple[int, int, int]]]
-"""For each text the findings: start, end, line."""
 
 
 def rows() -> Iterator[Row]:
-    """Shares by set and form, false alarms, then time."""
     sets = {
         "judge": credentials_judge.samples(),
         "kinds": credentials_kinds.samples(),
@@ -35,45 +31,24 @@ def rows() -> Iterator[Row]:
         "practice": credentials_practice.samples(),
     }
     for name, samples in sets.items():
-        yield from _shares(name, samples, _found([sample.text for sample in samples]))
-    yield _alarms()
+        share = 100 * sum(map(_is_found, samples, _found([sample.text for sample in samples]))) / len(samples)
+        least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name)
+        bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
+        yield Row(f"{name} ({len(samples)})", share, "%", bound=bound, ok=ok)
+    texts = list(clean_texts())
+    count = sum(text.count("\n") + 1 for text in texts)
+    share = 100 * sum(len({line for _, _, line in found}) for found in _found(texts)) / count
+    yield Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
     yield from _times()
 
 
-def _shares(name: str, samples: Sequence[Sample], found: Found) -> Iterator[Row]:
-    forms = dict.fromkeys(["", *(sample.kind for sample in samples if name != "vendors")])
-    for form in forms:
-        at = [i for i, sample in enumerate(samples) if form in ("", sample.kind)]
-        share = _share([samples[i] for i in at], [found[i] for i in at])
-        what = f"{name}: {form or 'all of it'} ({len(at)})"
-        least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name) if not form else None
-        bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
-        yield Row(what, share, "%", bound=bound, ok=ok)
-
-
-def _share(samples: Sequence[Sample], found: Found) -> float:
-    return 100 * sum(map(_is_found, samples, found)) / len(samples)
-
-
 def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether each value lies within a finding as a whole."""
     starts = [(sample.text.rindex(value), len(value)) for value in sample.values]
     return all(any(start <= at and at + size <= end for start, end, _ in found) for at, size in starts)
 
 
 def _found(texts: Sequence[str]) -> Found:
     return [[(f.start, f.end, f.line) for f in credentials(text)] for text in texts]
-
-
-def _alarms() -> Row:
-    texts = list(clean_texts())
-    count = sum(text.count("\n") + 1 for text in texts)
-    share = 100 * _flagged(_found(texts)) / count
-    return Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
-
-
-def _flagged(found: Found) -> int:
-    return sum(len({line for _, _, line in one}) for one in found)
 
 
 def clean_texts() -> Iterator[str]:
@@ -92,7 +67,6 @@ def clean_texts() -> Iterator[str]:
 
 
 def _times() -> Iterator[Row]:
-    """1 MB beside twice the half of it: linear is 1."""
     code = "\n".join(clean_texts())
     for what, text in (("code", code), ("one endless line of names", "password=" * 120_000), ("one word", "a" * 10**6)):
         whole, half = _seconds(text[:1_000_000]), _seconds(text[:500_000])
@@ -100,7 +74,6 @@ def _times() -> Iterator[Row]:
 
 
 def _seconds(text: str) -> float:
-    """Of the processor, the least of three."""
     spent = []
     for _ in range(3):
         begin = process_time()

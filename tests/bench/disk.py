@@ -1,13 +1,11 @@
 """Bytes that a turn adds to a thread's SQLite file, over 250 turns, beside a bare deepagents graph's."""
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.bench.agents import MESSAGES, SLOW, Pair, bare_turn, on_disk, session_turn
+from tests.bench.agents import MESSAGES, Pair, bare_turn, on_disk, session_turn
 from tests.bench.row import Row, held
 
 QUICK = False
@@ -16,21 +14,15 @@ MOST, GROWTH = 1.25, 1.1
 
 
 def rows() -> Iterator[Row]:
-    """The whole, and the last 50 turns beside turns 51 to 100."""
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "ours.sqlite", Path(folder) / "bare.sqlite"
         pair = Pair(session_turn(on_disk(files[0])), bare_turn(on_disk(files[1])))
         begin = tuple(map(_size, files))
         sizes = [begin, *(tuple(map(_size, files)) for _ in pair.grow(TURNS * MESSAGES))]
     ours, bare = ([size / 1000 for size in one] for one in zip(*sizes, strict=True))
-    turns = pair.turns
-    over = "" if turns == TURNS else f": over {SLOW:g} s, given up"
-    yield held(f"a turn over {turns} turns, SQLite{over}", _each(ours, 0, turns), _each(bare, 0, turns), "kB", MOST)
-    if turns > 150:
-        what = f"the last 50 of {turns} turns beside turns 51 to 100"
-        yield held(what, _each(ours, turns - 50, turns), _each(ours, 50, 100), "kB", GROWTH)
-        last, early = _each(bare, turns - 50, turns), _each(bare, 50, 100)
-        yield Row(f"{what}, bare graph", last, "kB", early, last / early)
+    yield held(f"a turn over {TURNS} turns, SQLite", _each(ours, 0, TURNS), _each(bare, 0, TURNS), "kB", MOST)
+    what = f"the last 50 of {TURNS} turns beside turns 51 to 100"
+    yield held(what, _each(ours, TURNS - 50, TURNS), _each(ours, 50, 100), "kB", GROWTH)
 
 
 def _each(sizes: Sequence[float], begin: int, end: int) -> float:

@@ -4,8 +4,6 @@ nDCG@10 with gains 2^grade - 1 (Järvelin and Kekäläinen, 2002), and recall@6:
 first six hits. A hit counts for its document, once. FTS5 is asked with and without the common words of the question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import log2
@@ -18,11 +16,9 @@ from tests.data import documents as collection
 
 QUICK = False
 Ask = Callable[[str, int], Sequence[str]]
-"""Question and number of hits -> paths, best first."""
 
 
 def rows() -> Iterator[Row]:
-    """The frozen documents, each wrapped at its own column; the better of both ways to ask FTS5 is the baseline."""
     files, questions = collection.documents(), collection.questions()
     index, plain = Index(), Plain(files)
     index.update(dict(files))
@@ -35,7 +31,6 @@ def rows() -> Iterator[Row]:
 
 
 def measure(ask: Ask, questions: Sequence[collection.Question]) -> tuple[float, float]:
-    """The mean nDCG@10 and recall@6."""
     gains = recalled = 0.0
     for question in questions:
         found = [question.grades.get(path, 0) for path in ask(question.text, 10)]
@@ -53,8 +48,6 @@ def _paths(index: Index, query: str, k: int) -> list[str]:
 
 
 class Plain:
-    """A document a row, FTS5's own BM25."""
-
     def __init__(self, files: Mapping[str, str]) -> None:
         self.paths = list(files)
         self.db = Database(":memory:")
@@ -62,7 +55,6 @@ class Plain:
         self.db.many("INSERT INTO documents (rowid, body) VALUES (?, ?)", enumerate(map(indexed, files.values())))
 
     def search(self, query: str, k: int, *, common: bool) -> list[str]:
-        """The paths of the best `k`; `common` asks with the common words, too."""
         words = terms(query) if common else read_query(query).words
         sql = "SELECT rowid FROM documents WHERE documents MATCH ? ORDER BY rank LIMIT ?"
         return [self.paths[row] for (row,) in self.db.rows(sql, (" OR ".join(f'"{w}"' for w in words), k))]

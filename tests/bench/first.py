@@ -1,7 +1,5 @@
 """Tokens of a fresh session's first request in a notebook, by o200k_base: all tools in full, in short, and lean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import deepnb
@@ -16,7 +14,6 @@ MOST = {"full": (200_000, 2_800), "short": (30_000, 2_300), "lean": (8_000, 1_00
 
 
 def rows() -> Iterator[Row]:
-    """Counted as it is sent; with -v, piece by piece."""
     for name, (window, most) in MOST.items():
         pieces = first_request(window)
         total = sum(tokens for _, tokens in pieces)
@@ -26,7 +23,6 @@ def rows() -> Iterator[Row]:
 
 
 def first_request(window: int) -> list[tuple[str, int]]:
-    """What is sent first by a model of this window, piece by piece."""
     shell, count = Shell(), load("o200k_base").encode_ordinary
     shell.ok("%load_ext deepnb")
     session = deepnb.current()

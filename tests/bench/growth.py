@@ -1,7 +1,5 @@
 """A kept turn at 1,000 turns in a window of 16,000 tokens, beside the 100th; a bare graph's in the same run; minutes."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator
@@ -25,23 +23,19 @@ from tests.bench.row import Row, below, held
 QUICK = False
 TURNS = int(os.environ.get("DEEPNB_BENCH_TURNS", "1000"))
 EARLY = 100
-SOME = 40
-"""Turns of the beginning and of the end that are averaged: two compactions at least are among them."""
+SOME = 40  # turns of the beginning and of the end that are averaged: two compactions at least are among them
 GROWTH, BYTES, SECONDS = 2.0, 1.1, 2.0
 _FILLER = "Tell me of the folders as well, and of what each of them holds. " * 8
 
-Cost = tuple[float, float, float]
-"""Seconds on the processor, seconds on the clock, bytes of the database."""
+Cost = tuple[float, float, float]  # seconds on the processor, seconds on the clock, bytes of the database
 
 
 def rows() -> Iterator[Row]:
-    """Time and bytes of a turn, ours and the bare graph's, early and late; compactions, and opening it all again."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         session = Session(_model(), persist=Path(folder) / "ours.db")
         fill(session)
         kept = session.workspace.persistence
-        assert kept is not None
 
         prompts = _prompts()
 
@@ -112,6 +106,5 @@ def _costs(turn: Turn, database: Database, turns: int) -> Iterator[Cost]:
 
 
 def _size(database: Database) -> float:
-    """Bytes of a database, what is only in its log included."""
     (pages,), (size,) = (database.execute(f"PRAGMA {name}")[0] for name in ("page_count", "page_size"))
     return float(pages * size)

@@ -1,7 +1,5 @@
 """The shape of the package: how much there is to read, in which rooms, and in how many crumbs."""
 
-from __future__ import annotations
-
 import ast
 import io
 import tokenize
@@ -19,13 +17,11 @@ WINGS = "wings"
 """The folder of those that can be left out, each a room of its own; `search` stands apart, too, from the main house."""
 _ROOT = Path(deepnb.__file__).parent
 _CRUMB = 3
-"""Lines of the body of a private function that has one caller and is no step of its own."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def rows() -> Iterator[Row]:
-    """Counted in the source: nothing is imported or run."""
     sources = {path.relative_to(_ROOT): path.read_text(encoding="utf-8") for path in _ROOT.rglob("*.py")}
     trees = {path: ast.parse(text) for path, text in sources.items()}
     total = sum(text.count("\n") for text in sources.values())
@@ -70,7 +66,6 @@ def _docstring_lines(tree: ast.Module) -> int:
 
 
 def _code_lines(text: str) -> int:
-    """Lines that hold more than a comment."""
     none = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     held = set[int]()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

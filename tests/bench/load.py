@@ -1,7 +1,5 @@
 """`%load_ext deepnb` beside a bare IPython shell, in processes of their own: time and memory."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,7 +25,6 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 
 
 def rows() -> Iterator[Row]:
-    """Medians of processes started in alternation, after one of each that warms the disk."""
     pairs = [(_start(_BARE), _start(_LOADED)) for _ in range(1 + PAIRS)][1:]
     for at, (what, unit, more) in enumerate(
         (("time to a ready shell", "ms", MORE_MS), ("resident memory", "MiB", MORE_MIB), ("its peak", "MiB", MORE_MIB))
@@ -38,10 +35,8 @@ def rows() -> Iterator[Row]:
 
 
 def _start(code: str) -> tuple[float, float, float]:
-    """Milliseconds until the shell is ready, as seen from outside, then MiB resident and at the peak."""
     begin = perf_counter()
     with subprocess.Popen([sys.executable, "-c", code + _SAY], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         seconds = perf_counter() - begin
         peak, resident = (int(kib) / 1024 for kib in process.stdout.read().split())

@@ -1,7 +1,5 @@
 """A turn in which a tool answers 200 MB, beside the same turn with a short answer: its seconds, and the memory it takes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -38,7 +36,6 @@ print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 100
 
 
 def rows() -> Iterator[Row]:
-    """For a session in the kernel, one that keeps its memory in a directory, and one in a file."""
     for kept in ("kernel", "keep", "persist"):
         (took, peak), (short, least) = _measured(SIZE, kept), _measured(20, kept)
         yield below(f"a tool answers 200 MB, {kept}: the turn", took, short, "s", SECONDS)

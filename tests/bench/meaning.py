@@ -6,14 +6,12 @@ Without that variable, what search finds by words alone; the extra `embed` has o
 deepnb.search.embedders:UniversalSentenceEncoder.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from deepnb.search.hits import LEGS, Hit
+from deepnb.search.hits import LEGS
 from deepnb.search.index import Index
 from tests.bench.documents import Plain, measure
 from tests.bench.row import Row
@@ -34,7 +32,6 @@ def rows() -> Iterator[Row]:
 
 
 def _paraphrases(what: str, files: Mapping[str, str], embedder: Any) -> Iterator[Row]:
-    """The share of questions whose note is in the first six hits, of 100 characters, beside the vectors alone."""
     index = Index(embedder=embedder)
     index.update(dict(files))
     asked = paraphrases.questions()
@@ -50,15 +47,11 @@ def _paraphrases(what: str, files: Mapping[str, str], embedder: Any) -> Iterator
 
 def share(index: Index, asked: list[tuple[str, str]], legs: Any) -> float:
     hits = (index.search(question, TOP, legs=legs, passage=100) for question, _ in asked)
-    return sum(_has(found, note) for found, (_, note) in zip(hits, asked, strict=True)) / len(asked)
-
-
-def _has(found: list[Hit], note: str) -> bool:
-    return any(note in hit.text for hit in found)
+    found = (any(note in hit.text for hit in some) for some, (_, note) in zip(hits, asked, strict=True))
+    return sum(found) / len(asked)
 
 
 def _abstracts(form: str, embedder: Any) -> Row:
-    """nDCG@10 beside the better of the two ways to ask FTS5."""
     files, questions = abstracts.documents(form), abstracts.questions()
     index, plain = Index(embedder=embedder), Plain(files)
     index.update(dict(files))
@@ -68,8 +61,6 @@ def _abstracts(form: str, embedder: Any) -> Row:
 
 
 class Kept:
-    """An embedder whose vectors are kept for the length of a run."""
-
     def __init__(self, embedder: Any) -> None:
         self._embedder, self._known = embedder, dict[str, list[float]]()
         self.model = type(embedder).__name__

@@ -1,7 +1,5 @@
 """A Claude Code session of 200 MB, made by hand in a temporary folder: time to its first picture, one turn, and peak memory."""
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess
@@ -38,7 +36,6 @@ def rows() -> Iterator[Row]:
 
 
 def write(path: Path, size: int) -> tuple[int, int]:
-    """Write such a file; gives its turns and calls of models."""
     turns = calls = line = 0
     parent: str | None = None
     with path.open("wb") as file:
@@ -78,7 +75,6 @@ def _blocks(call: int) -> list[dict[str, Any]]:
 
 
 def measure(path: Path) -> dict[str, float]:
-    """What opening a file costs here and now, in a shell that has loaded the extension and done nothing."""
     from IPython.core.interactiveshell import InteractiveShell
 
     import deepnb
@@ -97,16 +93,10 @@ def measure(path: Path) -> dict[str, float]:
     deepnb.list_sessions(path.parent)
     listed = perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "picture": pictured - start,
-        "processor": worked,
-        "bytes": len(html) + len(shown.getvalue()),
-        "content": read - pictured,
-        "list": listed - read,
-        "peak": (peak - empty) / 1024,
-        "turns": len(session.turns),
-        "calls": sum(len(turn.calls) for turn in session.turns),
-    }
+    calls = sum(len(turn.calls) for turn in session.turns)
+    sizes = {"bytes": len(html) + len(shown.getvalue()), "turns": len(session.turns), "calls": calls}
+    times = {"picture": pictured - start, "processor": worked, "content": read - pictured, "list": listed - read}
+    return {**sizes, **times, "peak": (peak - empty) / 1024}
 
 
 if __name__ == "__main__":

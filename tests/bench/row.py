@@ -1,14 +1,10 @@
 """One line of the table: a figure, its baseline from the same run, and the bound it is held to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Row:
-    """`ok` is None where no bound is asked for; a `detail` is printed with -v only."""
-
     what: str
     figure: float
     unit: str
@@ -30,19 +26,16 @@ HEAD = f"{'':62}{'figure':>14}{'baseline':>11}{'ratio':>9}  {'bound':>9}"
 
 
 def held(what: str, figure: float, baseline: float, unit: str, most: float, *, ratio: float | None = None) -> Row:
-    """A figure held to `most` times its baseline; `ratio` where it is not just their quotient."""
     times = figure / baseline if ratio is None else ratio
     return Row(what, figure, unit, baseline, times, f"{most:g} x", times <= most)
 
 
 def added(what: str, figure: float, baseline: float, unit: str, more: float) -> Row:
-    """A figure that may be `more` above its baseline."""
     over = figure - baseline
     return Row(what, figure, unit, baseline, figure / baseline, f"+{more:g} {unit}", over <= more)
 
 
 def below(what: str, figure: float, baseline: float | None, unit: str, most: float) -> Row:
-    """A figure with a bound of its own, whatever its baseline."""
     ratio = figure / baseline if baseline else None
     return Row(what, figure, unit, baseline, ratio, f"{most:g} {unit}", figure <= most)
 

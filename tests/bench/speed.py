@@ -1,7 +1,5 @@
 """How long indexing and searching take, beside plain FTS5 (porter unicode61, one row a line) on the same texts."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time
@@ -24,13 +22,10 @@ from deepnb.search.index import Index
 from deepnb.search.words import read_query
 from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below, held
-from tests.data.documents import documents
 
 QUICK = False
-SIZES = (0.7, 6.5, 32.0)
-"""Megabytes of text: 1,400, 13,000 and 64,000 chunks, about."""
+SIZES = (0.7, 6.5, 32.0)  # megabytes of text: 1,400, 13,000 and 64,000 chunks, about
 TRIES = 15
-"""How often the smallest is built, of which the fastest counts; larger ones less often."""
 BUILD, DATABASE, P95_MS = 5, 4, 20
 """Bounds: building as a multiple of plain FTS5, the database as one of the text, and a search up to 20,000 chunks."""
 NOTES, TOOL = 100_000, 3
@@ -67,7 +62,6 @@ def markdown(megabytes: float, seed: int = 0) -> dict[str, str]:
 
 
 def questions(files: dict[str, str], seed: int = 1) -> list[str]:
-    """Queries of three to eight words that stand somewhere in the files, common and rare ones."""
     random = Random(seed)
     texts = list(files.values())
     found = []
@@ -78,17 +72,14 @@ def questions(files: dict[str, str], seed: int = 1) -> list[str]:
 
 
 def rows() -> Iterator[Row]:
-    """Times in ms, the best of some, at each of `SIZES`; sizes of the databases as multiples of the text."""
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
-        yield _small(documents(), Path(folder))
     for home in ("memory", "SQLite", "disk"):
         yield from _notes(NOTES, home)
 
 
 def _notes(count: int, home: str) -> Iterator[Row]:
-    """The agent's own tool over the notes of a session, reading included, beside the index alone."""
     words = " ".join(markdown(0.5).values()).split()
     random = Random(2)
     files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(count)}
@@ -109,29 +100,12 @@ def _notes(count: int, home: str) -> Iterator[Row]:
             tool.search(query)
         alone = [_timed(partial(index.search, query, tokens=TOKENS))[0] for query in asked]
         found = [_timed(partial(tool.search, query))[0] for query in asked]
-        said, took, beside = f"{count:,} notes ({home}), ", median(found), median(alone)
-        what = f"{said}nothing changed: memory_search"
+        what, took, beside = f"{count:,} notes ({home}), nothing changed: memory_search", median(found), median(alone)
         if home == "disk":  # where each file is looked at: other programs may have written to it
             yield Row(what, took, "ms", beside, took / beside)
         else:
             yield held(what, took, beside, "ms", TOOL)
-        for n, query in enumerate(asked[:10]):
-            storage.guard.append("/memory/0.md", f"- a line {n} more")
-            found[n] = _timed(partial(tool.search, query))[0]
-        yield Row(f"{said}one changed: memory_search", median(found[:10]), "ms")
         session.close()
-
-
-def _small(files: dict[str, str], folder: Path) -> Row:
-    """Short files of real words, each with its own rows in five tables, where plain FTS5 has one row a line."""
-    built, plain = [], []
-    for i in range(TRIES):
-        with Index(folder / f"{i}.db") as index:
-            built.append(_timed(partial(index.update, dict(files)))[0])
-        bare = _fts(f"{folder}/plain_{i}.db")
-        plain.append(_timed(partial(_plain, bare, files))[0])
-        bare.close()
-    return Row(f"{len(files)} short documents: build", min(built), "ms", min(plain), min(built) / min(plain))
 
 
 def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:
@@ -157,8 +131,6 @@ def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:
     again, _ = _timed(lambda: index.update(changed))
     beside, _ = _timed(lambda: _again(bare, files[path], changed[path]))
     yield Row(f"{at}: update of one file of 50 kB", again, "ms", beside, again / beside)
-    first, _ = _timed(lambda: index.search("hoopoe"))
-    yield Row(f"{at}: first search after it", first, "ms")
     same, _ = _timed(lambda: index.update(changed))
     yield Row(f"{at}: update with nothing changed", same, "ms")
     yield from _searching(at, index, bare, files, P95_MS if did.chunks < 20_000 else None)
@@ -193,7 +165,6 @@ def _plain(db: Database, files: dict[str, str]) -> None:
 
 
 def _again(db: Database, old: str, new: str) -> None:
-    """The first file anew; its rows are the first ones."""
     db.rows("DELETE FROM lines WHERE rowid <= ?", (sum(1 for line in old.split("\n") if line.strip()),))
     _plain(db, {"": new})
 
@@ -204,7 +175,6 @@ def _ask(db: Database, query: str) -> None:
 
 
 def _timed(act: Callable[[], _T]) -> tuple[float, _T]:
-    """Milliseconds, and what it gave."""
     begin = time.perf_counter()
     found = act()
     return (time.perf_counter() - begin) * 1000, found

@@ -4,8 +4,6 @@ The clock is a made one that moves as the characters come, so that 20,000 charac
 those a notebook would be sent.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
@@ -20,13 +18,9 @@ from tests.bench.row import Row, held
 
 QUICK = True
 MOST, GROWTH = 8.0, 1.2
-"""Bytes sent for each byte that stands there in the end, and how much more of them at twice the length."""
 ASKED = ("prose", "one code block", "one table")
-"""The kinds that the bounds are asked for."""
-PACE = 330
-"""Characters a second."""
-CHUNK = 6
-"""Characters in one piece from the model."""
+PACE = 330  # characters a second
+CHUNK = 6  # characters in one piece from the model
 
 _SENTENCE = "The {} of the series says **little** about the `mean`, and more about what was measured in year {}. "
 _ROW = "| {:>4} | measured at station {} | {:.2f} | ok |\n"
@@ -34,8 +28,6 @@ _LINE = "    value_{0} = read(path, column={0})  # <- the {0}th & last\n"
 
 
 def texts() -> dict[str, Any]:
-    """kind -> a function from a length to an answer of that length."""
-
     def cut(parts: Iterator[str], length: int, head: str = "") -> str:
         out = head
         while len(out) < length:
@@ -63,8 +55,6 @@ def texts() -> dict[str, Any]:
 
 @dataclass
 class Wire:
-    """The messages that were sent, as (seconds, display id, bytes of content)."""
-
     sent: list[tuple[float, str, int]] = field(default_factory=list)
     last: dict[str, int] = field(default_factory=dict)
     data: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -82,17 +72,14 @@ class Wire:
 
     @property
     def final(self) -> int:
-        """Bytes of the outputs as they stand in the end."""
         return sum(self.last.values())
 
     @property
     def sent_bytes(self) -> int:
-        """Bytes of all the messages."""
         return sum(size for _, _, size in self.sent)
 
     @property
     def ratio(self) -> float:
-        """Bytes sent for each byte that stands there in the end."""
         return self.sent_bytes / self.final
 
     @property
@@ -104,7 +91,6 @@ class Wire:
 
     @property
     def silence(self) -> float:
-        """The longest time between two updates."""
         moments = [at for at, _, _ in self.sent]
         return max((b - a for a, b in pairwise(moments)), default=0.0)
 
@@ -162,7 +148,6 @@ paced = Paced(answers=[texts()[{kind!r}]({length})])
 
 
 def in_kernel(kind: str, length: int) -> Wire:
-    """An answer as a real kernel sends it, in real time."""
     from datetime import datetime
 
     from tests.support.kernels import Kernel
@@ -187,7 +172,6 @@ def in_kernel(kind: str, length: int) -> Wire:
 
 
 def rows() -> Iterator[Row]:
-    """Each kind of answer in two lengths, as a cell is sent it by a made clock: bytes sent beside those that stay."""
     for kind in ASKED:
         short, long = (simulated(texts()[kind](length)) for length in (20_000, 40_000))
         yield held(f"{kind} of 20,000 characters, sent", short.sent_bytes / 1000, short.final / 1000, "kB", MOST)

@@ -9,8 +9,6 @@ found by a passage that has its turn in it. `memory_search` is the agent's own t
 answer is judged by the passages that the agent reads, and cut after 2,000 tokens.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json
@@ -19,8 +17,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from deepagents.backends.protocol import FileDownloadResponse, GlobResult
 
@@ -35,8 +34,7 @@ from tests.bench.row import Row
 QUICK = False
 PLAIN, OURS = "BM25, fixed passages", "fused, no model"
 PASSAGE = 1600
-TOKENS = 2000
-"""A token is four characters."""
+TOKENS = 2000  # a token is four characters
 CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
 TOOL = "memory_search"
 COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*", "tokens")
@@ -47,14 +45,11 @@ NOTE = (
     "that budget these take."
 )
 
-Search = Callable[[str, int | None, int | None], list[Hit]]
-"""Query, number of passages, budget in tokens -> passages."""
+Search = Callable[[str, int | None, int | None], list[Hit]]  # query, number of passages, budget in tokens -> passages
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question and where its answer stands: (path, line) of each turn."""
-
     text: str
     category: int
     evidence: frozenset[tuple[str, int]]
@@ -62,15 +57,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation as files, and what is asked of it."""
-
     files: dict[str, str]
     questions: tuple[Question, ...]
     today: date
 
 
 def talks(samples: Sequence[dict[str, Any]]) -> list[Talk]:
-    """The conversations of a LoCoMo-format corpus. A picture's caption is a part of its turn."""
     return [_talk(sample["conversation"], sample["qa"], sample.get("today")) for sample in samples]
 
 
@@ -110,37 +102,28 @@ def _places(ids: Sequence[str]) -> list[tuple[int, int]]:
     return [(int(s), int(t)) for text in ids for s, t in re.findall(r"D:?(\d+):(\d+)", str(text))]
 
 
-# -- what is measured
-
-
 def searches(talk: Talk, embedder: Any) -> Iterator[tuple[str, Search]]:
-    """Each way to search a conversation, by name."""
     plain = Passages(talk.files)
     yield "AND query", lambda query, k, tokens: plain.search(query, k, " AND ", stop=False)
     yield PLAIN, lambda query, k, tokens: plain.search(query, k, " OR ", stop=True)
     index = Index(embedder=embedder)
     index.update(dict(talk.files))
-    text = [leg for leg in LEGS if leg != "vector"]
-    yield "words alone", _leg(index, ["words"], talk.today)
-    yield "n-grams alone", _leg(index, ["grams"], talk.today)
-    yield OURS, _leg(index, text, talk.today)
+    ways = {"n-grams alone": ["grams"], OURS: [leg for leg in LEGS if leg != "vector"]}
     if embedder is not None:
-        yield "vectors alone", _leg(index, ["vector"], talk.today)
-        yield "fused with vectors", _leg(index, LEGS, talk.today)
-        yield "0.7/0.3 union", _leg(index, LEGS, talk.today, "weight")
+        ways |= {"vectors alone": ["vector"], "fused with vectors": [*LEGS]}
+    for name, legs in ways.items():
+        yield name, partial(_search, index, legs, talk.today)
     yield TOOL, tool(talk)
     index.close()
     for line in dict.fromkeys(index.notices):
         print(line, file=sys.stderr)
 
 
-def _leg(index: Index, legs: Sequence[str], today: date, fusion: Literal["rank", "weight"] = "rank") -> Search:
-    how: dict[str, Any] = {"legs": legs, "fusion": fusion, "passage": PASSAGE, "today": today}
-    return lambda query, k, tokens: index.search(query, k, tokens=tokens, **how)
+def _search(index: Index, legs: Any, today: date, query: str, k: int | None, tokens: int | None) -> list[Hit]:
+    return index.search(query, k, tokens=tokens, legs=legs, passage=PASSAGE, today=today)
 
 
 def tool(talk: Talk) -> Search:
-    """The agent's `memory_search` over the conversation as daily notes, called with the query alone."""
     index = MemorySearch(lambda: None)
     notes = Notes({f"/memory/{path}": text for path, text in talk.files.items()})
     found = MemoryToolsMiddleware(notes, (), lambda: f"{talk.today}T12:00:00", lambda: index)
@@ -149,15 +132,12 @@ def tool(talk: Talk) -> Search:
 
 
 def read(answer: str) -> list[Hit]:
-    """The passages of an answer of `memory_search`."""
     parts = re.split(r"^/memory/(\S+):(\d+)(?:-(\d+))? \(.*\n", answer, flags=re.M)[1:]
     rows = zip(parts[::4], parts[1::4], parts[2::4], parts[3::4], strict=True)
     return [Hit(path, int(a), int(b or a), text.removesuffix("\n\n"), 0.0, "") for path, a, b, text in rows]
 
 
 class Notes:
-    """Files as the tool asks for them."""
-
     def __init__(self, files: dict[str, str]) -> None:
         self.files = {path: text.encode() for path, text in files.items()}
 
@@ -187,7 +167,8 @@ class Passages:
                     self.hits.append(Hit(path, start + 1, number - 1, body, 0.0, "words", lines[0]))
                     start, size = number - 1, len(lines[0])
                 size += len(line) + 1
-        rows = [(i, _spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
+        spaced = partial(CJK.sub, lambda run: f" {' '.join(pairs(run[0]) or [run[0]])} ")
+        rows = [(i, spaced(f"{hit.heading}\n{hit.text}")) for i, hit in enumerate(self.hits, 1)]
         self.db.many("INSERT INTO passages (rowid, body) VALUES (?, ?)", rows)
 
     def search(self, query: str, k: int | None, joined: str, *, stop: bool) -> list[Hit]:
@@ -198,12 +179,7 @@ class Passages:
         return [self.hits[row - 1] for (row,) in self.db.rows(sql, (asked, -1 if k is None else k))] if asked else []
 
 
-def _spaced(text: str) -> str:
-    return CJK.sub(lambda run: f" {' '.join(pairs(run[0]) or [run[0]])} ", text)
-
-
 def measure(question: Question, search: Search) -> tuple[float, ...]:
-    """The COLUMNS for one question."""
     hits = search(question.text, 40, None)
     found = [_found(question, hit) for hit in hits]
     some = [float(any(found[:k])) for k in (1, 6, 10)]
@@ -217,7 +193,6 @@ def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
 
 
 def _affordable(hits: Sequence[Hit]) -> Iterator[Hit]:
-    """The first of them that fit into the budget together."""
     room = TOKENS * 4
     for hit in hits:
         room -= _cost(hit)
@@ -235,7 +210,6 @@ def _recall(question: Question, hits: Iterable[Hit]) -> float:
 
 
 def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str, list[tuple[float, ...]]]]:
-    """For each way to search, for each category and "all", what was measured for each question."""
     out: dict[str, dict[str, list[tuple[float, ...]]]] = {}
     for talk in corpus:
         for name, search in searches(talk, embedder):
@@ -249,7 +223,6 @@ def results(corpus: Sequence[Talk], embedder: Any = None) -> dict[str, dict[str,
 
 
 def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
-    """The means as a table in text."""
     lines = [f"{'':24}{'category':18}{'n':>6}  " + "".join(f"{name:>9}" for name in COLUMNS)]
     for name, by in found.items():
         for kind in sorted(by, key=lambda key: (key != "all", key)):
@@ -261,10 +234,7 @@ def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
 
 
 def rows() -> Iterator[Row]:
-    """What is found of the evidence in the tests' own talks and diaries, beside plain passages.
-
-    They are harder than LoCoMo on purpose: its bounds (0.92 and 0.87) are for its own file.
-    """
+    """What is found of the evidence in the tests' own talks and diaries, beside plain passages."""
     for file in ("talks", "diaries"):
         found = results(talks(json.loads((DATA / f"{file}.json").read_text(encoding="utf-8"))))
         of = {name: [sum(col) / len(col) for col in zip(*by["all"], strict=True)] for name, by in found.items()}
@@ -278,7 +248,6 @@ def rows() -> Iterator[Row]:
 
 
 def load(name: str) -> Any:
-    """The embedder called module:name; a class or a function is called without arguments."""
     module, _, attribute = name.partition(":")
     found = getattr(importlib.import_module(module), attribute)
     return found if hasattr(found, "embed_query") and not isinstance(found, type) else found()

@@ -25,8 +25,7 @@ from deepnb.values.turn import ToolStarted
 from tests.support.chat_server import Block, Say, Think, Use
 from tests.support.contract import PROFILE, SETTINGS
 from tests.support.images import png
-from tests.support.strict import StrictAnthropic, StrictOpenAI
-from tests.support.strict_google import StrictGoogle, StrictOllama
+from tests.support.strict import StrictAnthropic, StrictGoogle, StrictOllama, StrictOpenAI
 from tests.support.tables import every_row
 
 ALL = ("openai", "responses", "anthropic")

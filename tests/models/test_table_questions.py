@@ -1,14 +1,11 @@
 """The judge of answers about tables: what it takes for right, for a refusal, and for wrong."""
 
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from tests.support import table_questions_unseen as unseen
 from tests.support.table_questions import pairs, play_all
-from tests.support.table_templates import GROUPS
 from tests.support.table_verdicts import Truth, Verdict, verdict
 from tests.support.tables import every_row
 
@@ -75,18 +72,10 @@ def test_verdict(truth: Truth, answer: str, expected: Verdict) -> None:
     assert verdict(truth, answer) == expected
 
 
-@pytest.mark.parametrize(
-    ("count", "share", "written"),
-    [
-        (80, 0.7, (GROUPS, ())),
-        (60, 0.6, (unseen.GROUPS, unseen.REFUSE)),
-        pytest.param(2000, 0.7, (GROUPS, ()), marks=pytest.mark.nightly),
-        pytest.param(600, 0.6, (unseen.GROUPS, unseen.REFUSE), marks=pytest.mark.nightly),
-    ],
-)
-def test_the_offline_model_is_never_wrong_and_mostly_right(count: int, share: float, written: Any) -> None:
-    """Templates of two authors; the second had not seen the grammar."""
-    played = play_all(pairs(count, 7, *written))
+@pytest.mark.parametrize("count", [60, pytest.param(600, marks=pytest.mark.nightly)])
+def test_the_offline_model_is_never_wrong_and_mostly_right(count: int) -> None:
+    """Templates of an author who had not seen the grammar."""
+    played = play_all(pairs(count, 7))
     wrong = [(pair.question, answer, pair.truth) for pair, answer, verdict in played if verdict == "wrong"]
     assert not wrong
-    assert sum(verdict == "right" for *_, verdict in played) >= share * count
+    assert sum(verdict == "right" for *_, verdict in played) >= 0.6 * count

@@ -14,7 +14,7 @@ from deepnb.skills.rules import BYTES, KNOWN, check, unreadable
 from deepnb.values.agent import near, normal, skill_line, wrong_name
 from deepnb.values.request import SKILLS_CLOSE, SKILLS_OPEN, system_parts
 from tests import DATA
-from tests.support.one_by_one import in_process
+from tests.support.hostile_skills import in_process
 from tests.support.tables import every_row
 
 CASES = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
@@ -120,7 +120,7 @@ def test_nothing_hangs():
 
 
 def test_one_that_hangs_is_named_and_killed():
-    names, wrong = in_process("tests.support.one_by_one", "loop(0.5)")
+    names, wrong = in_process("tests.support.hostile_skills", "loop(0.5)")
     assert names == ["good", "in C"]
     assert wrong.startswith("in C: Timeout (0:00:00.5")
 

@@ -1,7 +1,5 @@
 """Answers of every shape that is cut in pieces, and the pieces."""
 
-from __future__ import annotations
-
 import re
 
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
@@ -31,7 +29,6 @@ ANSWERS = {
 
 
 def pieces(answer: str, every: int, step: int = 1) -> list[Piece]:
-    """The pieces of an answer that came `step` characters at a time."""
     growing, done = GrowingMarkdown(), []
     for at in range(0, len(answer), step):
         growing.add(answer[at : at + step])

@@ -1,28 +1,20 @@
 """A small server on loopback that speaks Anthropic's messages protocol and caches prompts by marks; keeps requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.chat_server import Block, ChatServer, Fail, Raw, Say, Think, Use, fragments, words
-from tests.support.prefix_cache import Cached, PrefixCache, TooManyMarksError
+from tests.support import chat_server as chat
 
-_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}
 
 
 @dataclass
-class AnthropicServer(ChatServer):
+class AnthropicServer(chat.ChatServer):
     """Speaks Anthropic's messages, streamed; without a `cache` the answers say what was cached."""
 
-    cache: PrefixCache | None = field(default_factory=PrefixCache)
+    cache: chat.PrefixCache | None = field(default_factory=chat.PrefixCache)
 
     @property
     def url(self) -> str:
@@ -32,18 +24,18 @@ class AnthropicServer(ChatServer):
         return 2
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        if isinstance(answer, Raw):
+        if isinstance(answer, chat.Raw):
             yield answer.body
             return
-        if isinstance(answer, Fail):
+        if isinstance(answer, chat.Fail):
             kind = answer.kind or _KINDS.get(answer.status, "api_error")
             yield json.dumps({"type": "error", "error": {"type": kind, "message": answer.message}}).encode()
             return
         parts = answer if isinstance(answer, list) else [answer]
         try:
-            told = Cached(100, max(getattr(one, "cached", 0) for one in parts))
+            told = chat.Cached(100, max(getattr(one, "cached", 0) for one in parts))
             seen = self.cache.by_marks(blocks(request)) if self.cache is not None else told
-        except TooManyMarksError as error:
+        except chat.TooManyMarksError as error:
             failure = {"type": "invalid_request_error", "message": str(error)}
             yield _event({"type": "error", "error": failure})
             return
@@ -69,7 +61,7 @@ def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
     return [(json.dumps(block, ensure_ascii=False), mark) for block, mark in zip(bare, marks, strict=True)]
 
 
-def _events(answer: list[Any], seen: Cached, number: int) -> Iterator[dict[str, Any]]:
+def _events(answer: list[Any], seen: chat.Cached, number: int) -> Iterator[dict[str, Any]]:
     usage = {
         "input_tokens": seen.input - seen.read - seen.written,
         "cache_read_input_tokens": seen.read,
@@ -80,25 +72,25 @@ def _events(answer: list[Any], seen: Cached, number: int) -> Iterator[dict[str, 
     yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
     for i, one in enumerate(answer):
         yield from _block(i, one)
-    stop = "tool_use" if any(isinstance(one, Use) for one in answer) else "end_turn"
+    stop = "tool_use" if any(isinstance(one, chat.Use) for one in answer) else "end_turn"
     delta = {"stop_reason": stop, "stop_sequence": None}
     yield {"type": "message_delta", "delta": delta, "usage": {**usage, "output_tokens": 20}}
     yield {"type": "message_stop"}
 
 
-def _block(index: int, answer: Say | Use | Think | Block) -> Iterator[dict[str, Any]]:
-    if isinstance(answer, Say):
+def _block(index: int, answer: chat.Say | chat.Use | chat.Think | chat.Block) -> Iterator[dict[str, Any]]:
+    if isinstance(answer, chat.Say):
         start: dict[str, Any] = {"type": "text", "text": ""}
-        deltas = [{"type": "text_delta", "text": piece} for piece in words(answer.text)]
-    elif isinstance(answer, Think):
+        deltas = [{"type": "text_delta", "text": piece} for piece in chat.words(answer.text)]
+    elif isinstance(answer, chat.Think):
         start = {"type": "thinking", "thinking": "", "signature": ""}
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in words(answer.text)]
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in chat.words(answer.text)]
         deltas.append({"type": "signature_delta", "signature": answer.signature})
-    elif isinstance(answer, Block):
+    elif isinstance(answer, chat.Block):
         start, deltas = answer.block, []
     else:
         start = {"type": "tool_use", "id": answer.id, "name": answer.name, "input": {}}
-        deltas = [{"type": "input_json_delta", "partial_json": part} for part in fragments(answer)]
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in chat.fragments(answer)]
     yield {"type": "content_block_start", "index": index, "content_block": start}
     for delta in deltas:
         yield {"type": "content_block_delta", "index": index, "delta": delta}

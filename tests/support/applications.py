@@ -1,7 +1,5 @@
 """A packaged application as a graph in this process, with a store and a checkpointer as a server gives them."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path
@@ -12,7 +10,6 @@ from langgraph.store.memory import InMemoryStore
 
 
 def served(directory: Path, store: Any = None) -> Any:
-    """The graph of `agent.py`."""
     sys.modules.pop("notebook_tools", None)
     sys.path.insert(0, str(directory))
     try:
@@ -23,13 +20,11 @@ def served(directory: Path, store: Any = None) -> Any:
 
 
 def with_store(graph: Any, store: Any = None) -> Any:
-    """A graph with a place for threads and memory."""
     graph.checkpointer, graph.store = InMemorySaver(), store or InMemoryStore()
     return graph
 
 
 def say(graph: Any, prompt: Any, thread: str = "1") -> Any:
-    """The state after a prompt, or a command, whose answer is streamed as a server does."""
     given = {"messages": [("user", prompt)]} if isinstance(prompt, str) else prompt
     last: Any = {}
     config: Any = {"configurable": {"thread_id": thread}}
@@ -39,6 +34,5 @@ def say(graph: Any, prompt: Any, thread: str = "1") -> Any:
 
 
 def files_in(store: Any) -> dict[str, str]:
-    """path -> text of what an application keeps in a store."""
     items = store.search(("deepnb",), limit=1000)
     return {item.key: item.value["content"] for item in items if item.namespace[-1] == "files"}

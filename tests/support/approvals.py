@@ -1,7 +1,5 @@
 """Cells whose calls wait for approval: one call, and two at once."""
 
-from __future__ import annotations
-
 ASK = "%agent write a file /work/report.md with: hello world"
 TWO = """
 from langchain_core.messages import AIMessage

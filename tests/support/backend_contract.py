@@ -1,7 +1,5 @@
 """Every place for files, for tests that hold of each: one line in `PLACES` puts another under them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +18,6 @@ from tests.support.scripted import Scripted
 
 @dataclass(frozen=True)
 class Place:
-    """A backend, and the directory in it where a test puts its files."""
-
     backend: BackendProtocol
     base: str = ""
 
@@ -33,7 +29,6 @@ class Place:
         return self.backend.download_files([self.base + path])[0].content
 
     def paths(self, found: Iterable[Any] | None) -> list[str]:
-        """The paths of what was found, as below `base`, in order of name."""
         assert found is not None
         assert all(info["path"].startswith(self.base) for info in found)
         return sorted(info["path"][len(self.base) :] for info in found)
@@ -74,8 +69,7 @@ GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
         "backend": composite(FilesystemBackend(root_dir=tmp / "root", virtual_mode=True), tmp)
     },
     "composite over a store": lambda tmp: {"backend": composite(of_a_user(), tmp)},
-}
-"""Options of a session whose `backend` is one that works outside a run only because we make it."""
+}  # options of a session whose `backend` is one that works outside a run only because we make it
 
 
 def given(name: str, tmp: Path, base: str = "") -> Place:

@@ -3,8 +3,6 @@
 `python -m tests.support.badges` writes them below the mark `<!-- badges -->`; without an address there are none.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +16,6 @@ _REPOSITORY = re.compile(r"https://github\.com/([\w.-]+/[\w-][\w.-]*?)(?:\.git)?
 
 
 def badges(urls: Mapping[str, str]) -> str:
-    """One line of badges for the repository on GitHub that `urls` name; empty where none does."""
     found = next(filter(None, map(_REPOSITORY.fullmatch, urls.values())), None)
     if found is None:
         return ""
@@ -31,13 +28,11 @@ def badges(urls: Mapping[str, str]) -> str:
 
 
 def project_urls() -> dict[str, str]:
-    """`project.urls` of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return dict(project.get("urls", {}))
 
 
 def with_badges(readme: str, line: str) -> str:
-    """README with this line below the mark, in the place of what is there."""
     before, _, after = readme.partition(f"{MARK}\n")
     rest = after.partition("\n\n")[2] if after.startswith("[![") else after.lstrip("\n")
     return f"{before}{MARK}\n" + (f"{line}\n" if line else "") + f"\n{rest}"

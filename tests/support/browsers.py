@@ -1,12 +1,9 @@
 """JupyterLab on a copy of the notebooks, in a real Chromium; nothing but loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests import ROOT
+from tests.support.chat_server import free_port
 
 TOKEN = "deepnb-tests"
 SIZE = (1280, 1000)
@@ -48,7 +46,6 @@ IDLE = """
 
 
 def script(name: str) -> str:
-    """One of the functions in JavaScript that a page is asked to call."""
     return (ROOT / "tests" / "browser" / "scripts" / f"{name}.js").read_text(encoding="utf-8")
 
 
@@ -56,12 +53,10 @@ CONTRAST = script("contrast")
 
 
 def chromium() -> str | None:
-    """The Chromium or Chrome of this machine, if there is one."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def marks(*needed: str) -> list[Any]:
-    """The marks of a file of tests in a browser; skips it where Playwright or a module that it needs is not there."""
     for module in ("playwright", *needed):
         pytest.importorskip(module)
     reason = "no chromium, chromium-browser or google-chrome here"
@@ -70,22 +65,15 @@ def marks(*needed: str) -> list[Any]:
 
 @contextmanager
 def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str]:
-    """JupyterLab on a directory, its settings apart from the user's; gives its address."""
     for name, values in {**SETTINGS, "apputils-extension/themes": {"theme": theme}}.items():
         setting(home, name, values)
     page = home / "config" / "labconfig" / "page_config.json"  # no look at each start whether Lab is to be built anew
     page.parent.mkdir(parents=True)
     page.write_text('{"buildCheck": false, "buildAvailable": false}')
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    env = {
-        **os.environ,
-        "HOME": str(home),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "IPYTHONDIR": str(home / "ipython"),
-    }
-    env |= {"JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    port = free_port()
+    places = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
+    env = {**os.environ, "HOME": str(home), "IPYTHONDIR": str(home / "ipython")}
+    env |= {f"JUPYTER_{name}": str(home / place) for name, place in places.items()}
     command = [sys.executable, "-m", "jupyterlab", f"--port={port}", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += [f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={directory}", "--ServerApp.port_retries=0"]
     command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
@@ -101,7 +89,6 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
 
 
 def asked(address: str, method: str = "GET") -> Any:
-    """The answer of JupyterLab's REST API to a request, as a value; None if it is empty."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(f"{address}?token={TOKEN}", method=method)
     with opener.open(request, timeout=60) as answer:
@@ -109,7 +96,6 @@ def asked(address: str, method: str = "GET") -> Any:
 
 
 def setting(home: Path, name: str, values: dict[str, Any]) -> None:
-    """Set what a page opened from now on has as its settings."""
     place = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps(values))
@@ -129,7 +115,6 @@ def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def started_chromium() -> Iterator[Any]:
-    """The machine's Chromium, as a browser of Playwright; until it is closed an event loop runs in this thread."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -142,13 +127,11 @@ def started_chromium() -> Iterator[Any]:
 
 @contextmanager
 def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
-    """A browser context of Playwright in a Chromium of its own."""
     with started_chromium() as browser:
         yield browser.new_context(viewport={"width": width, "height": height})
 
 
 def written(place: Path, sources: Sequence[str]) -> Path:
-    """A notebook of these code cells, not run yet."""
     import nbformat
 
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
@@ -159,10 +142,7 @@ def written(place: Path, sources: Sequence[str]) -> Path:
 
 
 class Notebook:
-    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7.
-
-    It takes one of the idle pages, if there is one; else it starts JupyterLab in a new page, which takes seconds.
-    """
+    """A notebook open in JupyterLab, or with `front="notebooks"` in Notebook 7."""
 
     def __init__(
         self, context: Any, address: str, name: str, front: str = "lab/tree", idle: list[Any] | None = None
@@ -185,7 +165,6 @@ class Notebook:
         self.errors.append(str(error))
 
     def close(self) -> None:
-        """Close the notebook; a page of JupyterLab is idle from now on, and the kernel runs on."""
         if self._idle is None:
             self.page.close()
             return
@@ -194,7 +173,6 @@ class Notebook:
         self._idle.append(self.page)
 
     def command(self, name: str) -> None:
-        """Run a command of JupyterLab's menus by its label."""
         menu, *inner, item = name.split(" > ")
         self.page.click(f".lm-MenuBar-itemLabel:text-is('{menu}')")
         for one in inner:
@@ -202,7 +180,6 @@ class Notebook:
         self.page.click(f".lm-Menu-itemLabel:text-is('{item}')")
 
     def ready(self) -> None:
-        """Wait until the kernel is idle: before it is there, Run All would ask which one to start."""
         self.page.wait_for_function(IDLE, arg=[self.name, TOKEN])
         if self.front.startswith("lab"):
             self.page.wait_for_selector("#jp-main-statusbar :text-matches('Python 3.* \\\\| Idle')")
@@ -211,12 +188,10 @@ class Notebook:
             self.page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
 
     def counts(self) -> list[str]:
-        """What stands in the prompts of the code cells."""
         script = "cells => cells.map(cell => cell.querySelector('.jp-InputPrompt').innerText)"
         return list(self.page.eval_on_selector_all(".jp-CodeCell", script))
 
     def run_all(self) -> None:
-        """Run All, as often as it takes to be heard, until the last cell has run."""
         self.ready()
         before = self.counts()
         until = time.monotonic() + 60
@@ -229,7 +204,6 @@ class Notebook:
         self.finished()
 
     def finished(self, which: slice = slice(None)) -> None:
-        """Wait until no cell waits or runs, and all of these, by default all there are, have run."""
         until, still = time.monotonic() + 120, 0
         while "*" in "".join(counts := self.counts()) or not all(re.search(r"\d", one) for one in counts[which]):
             still = 0 if "*" in "".join(counts) else still + 1
@@ -238,17 +212,14 @@ class Notebook:
             self.page.wait_for_timeout(100)
 
     def told(self) -> str:
-        """What the page says of itself, for a test that fails: prompts, errors, and an open dialog."""
         said = self.page.locator("[data-mime-type$='stderr'], [data-mime-type$='error'], .jp-Dialog").all_inner_texts()
         return f"{self.counts()} {said} {self.errors}"
 
     def cell(self, source: str) -> Any:
-        """The last code cell whose source holds a text."""
         inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
         return self.page.locator(".jp-CodeCell").filter(has=inputs).last
 
     def ask(self, source: str) -> Any:
-        """Type a cell at the end and run it; gives the cell as soon as the kernel has it."""
         cells = self.page.locator(".jp-CodeCell")
         at = cells.count()
         cells.last.locator(".cm-content").click()
@@ -264,14 +235,12 @@ class Notebook:
         return cell
 
     def run(self, source: str) -> Any:
-        """Type a cell at the end and wait until it has run; gives the cell."""
         at = self.page.locator(".jp-CodeCell").count()
         cell = self.ask(source)
         self.finished(slice(at, at + 1))
         return cell
 
     def theme(self, name: str) -> None:
-        """Turn the page to another theme, by the menu, and wait until the server has it as its setting."""
         if self.page.get_attribute("body", "data-jp-theme-name") == name:
             return
         with self.page.expect_response(lambda one: one.request.method == "PUT" and "apputils-extension" in one.url):
@@ -280,7 +249,6 @@ class Notebook:
         self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     def save(self) -> None:
-        """Save, and wait until the server has written it."""
         self.page.keyboard.press("Escape")
         with self.page.expect_response(self._written):
             self.page.keyboard.press("Control+s")
@@ -291,23 +259,18 @@ class Notebook:
 
     @property
     def text(self) -> str:
-        """All that can be read in the notebook."""
         return str(self.page.inner_text(".jp-Notebook"))
 
 
 @dataclass(frozen=True)
 class Server:
-    """A JupyterLab that runs: its address, the directory that it serves, and the home that its settings are in."""
-
     address: str
     root: Path
     home: Path
     idle: list[Any] = field(default_factory=list)
-    """Pages of it that show no notebook."""
 
 
 def sign(server: Server, place: Path) -> None:
-    """Make a notebook one that the server trusts, as if its user had run it there."""
     import nbformat
     from nbformat.sign import NotebookNotary
 
@@ -320,19 +283,15 @@ def sign(server: Server, place: Path) -> None:
 
 
 class Workspace:
-    """A directory below the root of a server, and a browser context: what is opened there disturbs nobody else."""
-
     def __init__(self, server: Server, context: Any, folder: str) -> None:
         self.server, self.context, self.folder = server, context, folder
         self.place = server.root / folder
         self.place.mkdir()
 
     def write(self, name: str, sources: Sequence[str]) -> Path:
-        """Write a notebook of these code cells, not run yet."""
         return written(self.place / name, sources)
 
     def open(self, name: str, front: str = "lab/tree", theme: str = LIGHT, size: tuple[int, int] = SIZE) -> Notebook:
-        """Open a notebook of the directory in a page of its own, in a theme and a size."""
         setting(self.server.home, "apputils-extension/themes", {"theme": theme})
         notebook = Notebook(self.context, self.server.address, f"{self.folder}/{name}", front, self.server.idle)
         notebook.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
@@ -342,7 +301,6 @@ class Workspace:
         return notebook
 
     def run(self, name: str, sources: Sequence[str], front: str = "lab/tree", **how: Any) -> Notebook:
-        """Write a notebook, open it and run all of its cells."""
         self.write(name, sources)
         notebook = self.open(name, front, **how)
         notebook.run_all()
@@ -361,14 +319,12 @@ class Workspace:
         return str(copy.relative_to(self.place))
 
     def reopen(self, notebook: Notebook, theme: str = LIGHT) -> Notebook:
-        """Open a copy of a notebook that is not trusted and has no outputs of this run, in the same front end."""
         there = self.open(self.foreign(notebook), notebook.front, theme)
         there.page.get_by_role("paragraph").filter(has_text="from elsewhere").wait_for()
         there.page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
         return there
 
     def end_kernels(self) -> None:
-        """End the kernels of all notebooks of the directory."""
         for session in asked(f"{self.server.address}/api/sessions"):
             if session["path"].startswith(f"{self.folder}/"):
                 asked(f"{self.server.address}/api/sessions/{session['id']}", "DELETE")

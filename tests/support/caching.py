@@ -1,27 +1,20 @@
 """Sessions with chat models whose servers cache prompts, on loopback, and the share that was read from the cache."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from langchain_openai import ChatOpenAI
-
 from deepnb import Session
 from deepnb.values.turn import Call, Turn, Usage
-from tests.support.anthropic_server import AnthropicServer
-from tests.support.chat_server import Say, Use
-from tests.support.openai_server import OpenAIServer
-from tests.support.prefix_cache import PrefixCache
+from tests.support.chat_server import PrefixCache, Say, Use
+from tests.support.contract import SERVED
 
 PROVIDERS = ("anthropic", "openai")
 NOTES = "".join(f"- fact {i}: the depot in quarter {i} opens at {i % 12} and closes at {i % 9}\n" for i in range(60))
 
 
 def purpose(request: dict[str, Any]) -> str:
-    """What a request is for: flush, summary or answer."""
     last = json.dumps(request["messages"][-1])
     return "flush" if "<leaving>" in last else "summary" if "<messages>" in last else "answer"
 
@@ -38,7 +31,6 @@ def agent(step: Callable[[list[Any]], Any], kept: str = "NO_REPLY") -> Callable[
 
 
 def results(messages: list[dict[str, Any]]) -> list[Any]:
-    """The tool results at the end of a request."""
     found: list[Any] = []
     for message in reversed(messages):
         content = message["content"]
@@ -56,29 +48,18 @@ def looks_then_answers(results: list[Any]) -> Any:
     return Say("Done: " + "the depots are counted. " * 20) if results else Use("ls", {"path": "/"})
 
 
-@contextmanager
-def cached_model(provider: str, answer: Any) -> Iterator[tuple[Any, Any]]:
-    """A chat model of the provider's own class, and the server it talks to."""
-    same: Any = {"api_key": "x", "max_retries": 0, "streaming": True}
-    if provider == "anthropic":
-        from langchain_anthropic import ChatAnthropic  # 3,000 modules
-
-        with AnthropicServer([answer]) as server:
-            yield ChatAnthropic(model_name="claude-some", base_url=server.url, **same), server
-    else:
-        with OpenAIServer([answer], cache=PrefixCache()) as other:
-            yield ChatOpenAI(model="some-model", base_url=other.url, stream_usage=True, **same), other
+def cached_model(provider: str, answer: Any) -> Any:
+    name = {"anthropic": "claude-some"}.get(provider, "some-model")
+    return SERVED[provider]([answer], PrefixCache(), model=name, max_retries=0, streaming=True)
 
 
 @contextmanager
 def serving(provider: str, answer: Any, **options: Any) -> Iterator[tuple[Session, Any]]:
-    """A session with such a model, and its server."""
     with cached_model(provider, answer) as (model, server):
         yield Session(model=model, max_input_tokens=200_000, **options), server
 
 
 def share(calls: Iterable[Call]) -> float:
-    """The part of the input of some calls that was read from the cache."""
     usages = [call.usage for call in calls]
     assert usages and None not in usages
     return share_of([usage for usage in usages if usage])
@@ -95,7 +76,6 @@ def ran(s: Session, prompt: str) -> Turn:
 
 
 def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
-    """The flush, the summary, and the first call of the turn after them, of a thread that has begun."""
     s.memory.write("/AGENTS.md", NOTES)
     prompt = "And explain each of them to me. " * 60
     for number in range(1, 40):
@@ -109,7 +89,6 @@ def calls_round_compaction(s: Session, *, by_hand: bool) -> dict[str, Call]:
 
 
 def calls_between_compactions(s: Session) -> list[tuple[Call, ...]]:
-    """The calls of each turn from the first compaction to the second; of a turn that compacted, its last one alone."""
     s.memory.write("/AGENTS.md", NOTES)
     seen, calls = 0, []
     for number in range(1, 40):

@@ -1,27 +1,22 @@
 """A chat model's server on loopback with scripted answers, whatever the protocol; keeps requests."""
 
-from __future__ import annotations
-
 import json
+import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice
-from types import TracebackType
 from typing import Any
 
-_PATIENCE = 30.0
-"""Seconds after which an answer that is held goes on, so that no test hangs."""
+_PATIENCE = 30.0  # seconds after which an answer that is held goes on, so that no test hangs
 
 
 @dataclass(frozen=True)
 class Say:
-    """An answer in text, a chunk for each word."""
-
     text: str
     cached: int = 0
-    """Tokens of the prompt reported as cached."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +46,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Fail:
-    """A status other than 200."""
-
     status: int
     message: str = "scripted failure"
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Such as `{"retry-after": "0"}`."""
-    kind: str = ""
-    """What the provider calls the error; empty for what goes with the status."""
+    kind: str = ""  # what the provider calls the error; empty for what goes with the status
     more: Mapping[str, Any] = field(default_factory=dict)
-    """What else it says of the error."""
 
 
 @dataclass(frozen=True)
 class Raw:
-    """Bytes sent as the body, whatever they are."""
-
     body: bytes
 
 
@@ -89,6 +77,42 @@ class Hold:
     gate: threading.Event = field(default_factory=threading.Event)
 
 
+def free_port() -> int:
+    """A port of loopback that nothing listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Quiet(BaseHTTPRequestHandler):
+    """Reports nothing."""
+
+    def chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """A client that has gone away is nothing to report."""
+
+
+@contextmanager
+def serving(handler: type[Quiet]) -> Iterator[str]:
+    server = _Server(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @dataclass
 class ChatServer:
     """Use it as a context manager; answers are given in order, the last one is repeated.
@@ -98,13 +122,11 @@ class ChatServer:
 
     answers: list[Any]
     requests: list[dict[str, Any]] = field(default_factory=list)
-    pages: dict[str, Any] = field(default_factory=dict)
-    """Path -> what a GET of it gives; a number is a status."""
+    pages: dict[str, Any] = field(default_factory=dict)  # path -> what a GET of it gives; a number is a status
     asked: list[str] = field(default_factory=list)
-    """The paths of the GETs."""
+    address: str = field(default="", init=False)
 
     def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        """The bytes of a response, event by event."""
         raise NotImplementedError
 
     def opening(self, request: dict[str, Any]) -> int:
@@ -136,7 +158,7 @@ class ChatServer:
     def __enter__(self) -> Any:
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Quiet):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
@@ -159,8 +181,7 @@ class ChatServer:
                 for piece in outer._pieces(answer, body):
                     if piece is None:
                         return
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-                    self.wfile.flush()
+                    self.chunk(piece)
                 self.wfile.write(b"0\r\n\r\n")
 
             def _begin(self, answer: Any) -> None:
@@ -173,41 +194,87 @@ class ChatServer:
                 self.send_header("connection", "close")
                 self.end_headers()
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *_: Any) -> None:
-                """A client that has gone away is nothing to report."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._serving = serving(Handler)
+        self.address = self._serving.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+    def __exit__(self, *how: Any) -> None:
+        self._serving.__exit__(*how)
 
 
 def words(text: str) -> Iterator[str]:
-    """A text in pieces, each word with the blank before it."""
     for i, word in enumerate(text.split(" ")):
         yield word if i == 0 else f" {word}"
 
 
 def fragments(call: Use) -> Iterator[str]:
-    """The arguments of a call, in pieces."""
     args = arguments(call)
     for i in range(0, len(args), call.size):
         yield args[i : i + call.size]
 
 
 def arguments(call: Use) -> str:
-    """The arguments of a call as JSON."""
     return call.args if isinstance(call.args, str) else json.dumps(call.args)
+
+
+LEAST, STEP, LOOKBACK, MOST_MARKS = 1_024, 128, 20, 4
+
+
+@dataclass(frozen=True)
+class Cached:
+    input: int
+    read: int
+    written: int = 0
+
+
+class TooManyMarksError(ValueError):
+    pass
+
+
+def tokens(text: str) -> int:
+    """Four characters each: a figure that both sides of a share are counted by."""
+    return len(text) // 4
+
+
+@dataclass
+class PrefixCache:
+    prompts: list[str] = field(default_factory=list)
+    prefixes: dict[tuple[str, ...], int] = field(default_factory=dict)
+    alike: dict[int, int] = field(default_factory=dict)
+    """Tokens of a prompt -> those of the longest beginning that an earlier one had."""
+
+    def by_prefix(self, prompt: str) -> Cached:
+        alike = max((tokens(_common(prompt, old)) for old in self.prompts), default=0)
+        self.prompts.append(prompt)
+        self.alike[tokens(prompt)] = alike
+        return Cached(tokens(prompt), alike // STEP * STEP if alike >= LEAST else 0)
+
+    def by_marks(self, blocks: Sequence[tuple[str, bool]]) -> Cached:
+        """`blocks` are (content, whether it has a mark), tools first."""
+        contents = tuple(text for text, _ in blocks)
+        marks = [i + 1 for i, (_, marked) in enumerate(blocks) if marked]
+        if len(marks) > MOST_MARKS:
+            raise TooManyMarksError(
+                f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(marks)}."
+            )
+        size = [sum(map(tokens, contents[:end])) for end in range(len(contents) + 1)]
+        found = [
+            size[end]
+            for mark in marks
+            for end in range(mark, max(mark - LOOKBACK, 0), -1)
+            if contents[:end] in self.prefixes
+        ]
+        read = max(found, default=0)
+        for mark in marks:
+            if size[mark] >= LEAST:
+                self.prefixes[contents[:mark]] = size[mark]
+        written = max([size[mark] for mark in marks if size[mark] >= LEAST], default=0)
+        return Cached(size[-1], read, max(written - read, 0))
+
+
+def _common(a: str, b: str) -> str:
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
+    return a[:low]

@@ -1,7 +1,5 @@
 """A time that is moved on by hand, and a session that lives by it."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,8 +10,6 @@ EAST = timezone(timedelta(hours=9))
 
 
 class Clock:
-    """A time that is moved on by hand."""
-
     def __init__(self, at: str, zone: timezone = EAST) -> None:
         self.at = datetime.fromisoformat(at).replace(tzinfo=zone)
 

@@ -1,7 +1,5 @@
 """Sessions that compact, models that summarize as they are told to, and what to ask of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -18,8 +16,6 @@ AT_LENGTH = "words\n" * 200
 
 
 class Phased(Scripted):
-    """Answers by what it is asked for: a summary, a flush (see `Scripted.flush`), or else an answer."""
-
     answers: list[Any] = Field(default_factory=lambda: ["ok"])
     summary: Any = "ok"
     summaries: list[list[BaseMessage]] = Field(default_factory=list)
@@ -34,8 +30,6 @@ class Phased(Scripted):
 
 
 class Refusing(Phased):
-    """Takes a flush or a summary only where it has few messages."""
-
     most: int = 3
     failure: Any = None
     refused: list[list[BaseMessage]] = Field(default_factory=list)
@@ -57,16 +51,13 @@ def notices(s: Session) -> list[str]:
 
 
 def prompt_text(model: Scripted) -> str:
-    """The last request for an answer, as one text."""
     return "\n".join(m.text for m in model.requests[-1])
 
 
 def session(model: Any = None, **options: Any) -> Session:
-    """A session that compacts from its fourth message on, and then keeps one."""
     return Session(model=model or Phased(), **{"trigger": ("messages", 4), "keep": ("messages", 1), **options})
 
 
 def stored_once(s: Session, texts: list[str]) -> None:
-    """Each text stands in the history file exactly once."""
     lines = Counter(s.files[HISTORY].splitlines())
     assert {t: lines[t] for t in texts} == dict.fromkeys(texts, 1)

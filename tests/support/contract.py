@@ -1,11 +1,9 @@
 """One script of answers for every kind of model, and what a session records of it, in a form that can be compared."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import reduce
@@ -35,22 +33,16 @@ SETTINGS: Mapping[str, Any] = {"model": "some-model", "api_key": "x", "max_retri
 
 @dataclass(frozen=True)
 class Scenario:
-    """Prompts of a session, and what the model answers to its requests, in order."""
-
     name: str
     answers: tuple[Any, ...]
     prompts: tuple[str, ...] = ("hi",)
     options: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[Any, ...] = ()
-    """Go with the first prompt."""
     sees: bool = True
-    """Whether the model takes images."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a scenario: the session, and the requests that its model was sent."""
-
     session: Session
     requests: tuple[dict[str, Any], ...]
 
@@ -59,37 +51,32 @@ Play = Callable[[Scenario], Played]
 
 
 @contextmanager
-def openai(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """ChatOpenAI over chat completions, and its server."""
-    with OpenAIServer(list(answers)) as server:
+def openai(answers: Sequence[Any], cache: Any = None, **settings: Any) -> Iterator[tuple[Any, Any]]:
+    with OpenAIServer(list(answers), cache=cache) as server:
         yield ChatOpenAI(base_url=server.url, stream_usage=True, **{**SETTINGS, **settings}), server
 
 
 @contextmanager
 def responses(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
-    """ChatOpenAI over Responses, which keeps nothing on the server."""
     more: Any = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
     with OpenAIServer(list(answers)) as server:
         yield ChatOpenAI(base_url=server.url, **{**SETTINGS, **more, **settings}), server
 
 
 @contextmanager
-def anthropic(answers: Sequence[Any], **settings: Any) -> Iterator[tuple[Any, Any]]:
+def anthropic(answers: Sequence[Any], cache: Any = None, **settings: Any) -> Iterator[tuple[Any, Any]]:
     """ChatAnthropic, imported late: it has 3,000 modules."""
     from langchain_anthropic import ChatAnthropic
 
-    with AnthropicServer(list(answers), cache=None) as server:
+    with AnthropicServer(list(answers), cache=cache) as server:
         yield ChatAnthropic(base_url=server.url, **{**SETTINGS, **settings}), server
 
 
 Served = Callable[..., AbstractContextManager[tuple[Any, Any]]]
 SERVED: Mapping[str, Served] = {"openai": openai, "responses": responses, "anthropic": anthropic}
-"""Models of their providers' own classes, each with a server that speaks its protocol."""
 
 
 def served(make: Served) -> Play:
-    """A scenario played by such a model."""
-
     def play(scenario: Scenario) -> Played:
         profile = {**PROFILE, "image_inputs": scenario.sees}
         with make(scenario.answers, profile=profile) as (model, server):
@@ -99,8 +86,6 @@ def served(make: Served) -> Play:
 
 
 def taped(make: Served) -> Play:
-    """A scenario played by such a model and recorded, then played by the tape alone."""
-
     def play(scenario: Scenario) -> Played:
         profile = {**PROFILE, "image_inputs": scenario.sees}
         with TemporaryDirectory() as directory:
@@ -113,8 +98,6 @@ def taped(make: Served) -> Play:
 
 
 class Taught(TeachingModel):
-    """The teaching model, which keeps what it answered as a script for the others."""
-
     answers: list[Any] = []  # noqa: RUF012
 
     def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
@@ -128,7 +111,6 @@ class Taught(TeachingModel):
 
 
 def teaching(scenario: Scenario) -> tuple[Played, Scenario]:
-    """A scenario's prompts put to the teaching model: the session, and the scenario with what it answered as the script."""
     model = Taught(answers=[])
     one = run(scenario, model, _NoServer)
     return one, replace(scenario, answers=tuple(model.answers))
@@ -148,9 +130,6 @@ def run(scenario: Scenario, model: Any, server: Any, begin: Callable[[Session], 
     return Played(s, tuple(server.requests))
 
 
-# -- what is recorded
-
-
 def without_figures(value: Any) -> Any:
     """A record less what depends on who counts: tokens, the window, and the name of the model."""
     if isinstance(value, dict):
@@ -166,6 +145,8 @@ _FIGURES = ("usage", "parts", "rule", "exact", "model", "ledger", "window", "gro
 def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
     """Turns, messages, files, ledger and transcript of a session, without ids and times; `thoughts` as they are shown."""
     ids: dict[str, str] = {}
+    lines = s.workspace.transcripts[s.thread].read()[0]
+    told = [{**line.data, "parent": None} for line in live_messages(lines)]
     return {
         "turns": [_turn(turn, ids, thoughts) for turn in s.turns],
         "messages": [_plain(m, ids) for m in s.snapshot.messages],
@@ -174,12 +155,16 @@ def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
             [_named_as_recorded(str(cell)) for cell in row]
             for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()
         ],
-        **_transcript(s, ids),
+        "transcript": [_plain(one, ids) for one in told],
+        "lines": dict(Counter(line.type for line in lines if line.type not in ("moved", "head"))),
     }
 
 
 def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
-    events = _in_order([e for e in turn.events if not isinstance(e, CodeOutput)])
+    events: list[Any] = []
+    told = (e for e in turn.events if not isinstance(e, CodeOutput))
+    for of_tools, some in groupby(told, lambda e: isinstance(e, ToolStarted | ToolEnded)):
+        events += sorted(some, key=lambda e, of=of_tools: e.id if of else "")  # type: ignore[misc]  # ran side by side
     return {
         "prompt": turn.prompt,
         "text": turn.text,
@@ -188,26 +173,6 @@ def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
         "interrupted": turn.interrupted,
         "events": [[type(e).__name__, _plain(e, ids)] for e in events if thoughts or not isinstance(e, ThinkingDelta)],
     }
-
-
-def _in_order(events: Iterable[Any]) -> list[Any]:
-    """The events; of tools that ran side by side, each from its beginning to its end."""
-    out: list[Any] = []
-    for of_tools, run in groupby(events, lambda e: isinstance(e, ToolStarted | ToolEnded)):
-        some = list(run)
-        out += sorted(some, key=lambda e: e.id) if of_tools else some
-    return out
-
-
-def _transcript(s: Session, ids: dict[str, str]) -> dict[str, Any]:
-    """The thread as its transcript tells it, and how many lines of each kind there are.
-
-    Results of tools that ran side by side join as they come, and are moved to their places.
-    """
-    lines = s.workspace.transcripts[s.thread].read()[0]
-    told = [{**line.data, "parent": None} for line in live_messages(lines)]
-    kinds = Counter(line.type for line in lines if line.type not in ("moved", "head"))
-    return {"transcript": [_plain(one, ids) for one in told], "lines": dict(kinds)}
 
 
 _OWN = ("tools", "total")

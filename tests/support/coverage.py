@@ -3,8 +3,6 @@
 What ran in a process of its own (kernels, terminals, killed sessions) is not in it.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -15,11 +13,9 @@ from pathlib import Path, PurePath
 from typing import Any
 
 Lines = tuple[int, int]
-"""Lines that ran, lines that did not."""
 
 
 def rooms(files: Mapping[str, Any]) -> dict[str, Lines]:
-    """room -> its lines, least covered first; files beside the rooms are `deepnb`'s own."""
     found: dict[str, Lines] = defaultdict(lambda: (0, 0))
     for path, file in files.items():
         room = (*PurePath(path).parts[1:-1], "deepnb")[0]
@@ -33,14 +29,12 @@ def share(lines: Lines) -> float:
 
 
 def table(found: Mapping[str, Lines]) -> str:
-    """A line for each room, and one for all of them."""
     total = sum(ran for ran, _ in found.values()), sum(missed for _, missed in found.values())
     rows = [*found.items(), ("in all", total)]
     return "\n".join(f"{room:10} {share(lines):5.1f} % of {sum(lines):6,} lines" for room, lines in rows)
 
 
 def main(options: list[str]) -> int:
-    """Run the tests with their lines counted; gives pytest's exit code."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "lines.json")
         command = ["slipcover", "--source", "deepnb", "--json", "--out", str(out), "-m", "pytest"]

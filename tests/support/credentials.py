@@ -1,7 +1,5 @@
 """The made credentials that the gate is to keep out of all that is written."""
 
-from __future__ import annotations
-
 from deepnb.gate import redact
 from tests.data import credentials_judge, credentials_practice
 from tests.data.credentials import samples

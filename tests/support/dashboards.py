@@ -1,7 +1,5 @@
 """A notebook with an open dashboard in JupyterLab or Notebook 7: its tabs, and what axe-core finds in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +21,14 @@ SEEN = """
 
 
 def forced_colours(page: Any, on: bool) -> None:
-    """Give a page forced colours, as Windows' contrast themes have them, or take them away."""
     page.emulate_media(forced_colors="active" if on else "none", color_scheme="dark" if on else "light")
 
 
 def edge(of: Any, side: str) -> bool:
-    """Return whether one side of an element's border is seen."""
     return bool(of.evaluate(SEEN, side))
 
 
 def violations(page: Any, where: str = "") -> list[str]:
-    """What axe-core finds serious or critical in the outputs (below `where`): rule, what is wrong, where."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = Axe().run(page, context={"include": [[f"{where} .jp-OutputArea"]]}).response["violations"]
@@ -46,21 +41,17 @@ def violations(page: Any, where: str = "") -> list[str]:
 
 
 class Page:
-    """One front end with the notebook run in it."""
-
     def __init__(self, notebook: Notebook, shots: Path) -> None:
         self.notebook, self.page, self.shots = notebook, notebook.page, shots
         self.dashboard = notebook.cell(DASHBOARD)
 
     def turn_to(self, tab: str) -> Any:
-        """Click a tab of the dashboard; gives what is seen then."""
         self.dashboard.locator(".lm-TabBar-tabLabel", has_text=tab).first.click()
         self.dashboard.locator(".lm-TabBar-tab.lm-mod-current", has_text=tab).first.wait_for()
         self.page.wait_for_function(FILLED, arg=self.dashboard.element_handle())
         return self.dashboard.locator(".jp-OutputArea").first
 
     def violations_of_all(self) -> list[str]:
-        """The same in the whole notebook, and in each tab of the dashboard."""
         found = violations(self.page)
         self.dashboard.evaluate("cell => cell.setAttribute('data-dashboard', '')")
         for tab in TABS:

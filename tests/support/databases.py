@@ -1,7 +1,5 @@
 """What is in a place that a session is kept in: a SQLite file, or a PostgreSQL database by its address."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +8,6 @@ import psycopg
 
 
 def execute(where: str, sql: str) -> None:
-    """Change something behind the session's back."""
     if "://" in where:
         with psycopg.connect(where) as server:
             server.execute(sql)  # type: ignore[call-overload]

@@ -1,7 +1,5 @@
 """A teaching model that talks until it is interrupted, so that an interrupt always meets it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -14,12 +12,8 @@ from deepnb.models.teaching import TeachingModel
 
 
 class Endless(TeachingModel):
-    """One of its answers has no end."""
-
-    words: int = 8
-    """After so many words of the answer the same word follows for ever."""
-    first: int = 1
-    """Which of its answers has no end."""
+    words: int = 8  # after so many words of the answer the same word follows for ever
+    first: int = 1  # which of its answers has no end
     _answers: int = PrivateAttr(0)
 
     def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:

@@ -1,7 +1,5 @@
 """Fresh environments: what deepnb is built into, and what it is installed into, on each Python of this machine."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -18,7 +16,6 @@ from tests import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSIONS = tuple(found[1] for line in PROJECT["classifiers"] if (found := re.search(r"Python :: (3\.\d+)$", line)))
-"""The versions of Python that the project names."""
 _NO_REGISTRY = ("No matching distribution", "Failed to fetch", "error sending request")
 
 
@@ -29,9 +26,8 @@ def interpreter(version: str) -> Path | None:
 
 
 def environment(place: Path, needed: Sequence[str], python: Path | None = None, cwd: Path | None = None) -> Path:
-    """The directory of the programs of a new environment with these packages, as pip takes them; skips without a registry."""
     programs = place / ("Scripts" if os.name == "nt" else "bin")
-    uv = _uv()
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))  # it installs in seconds
     made = [str(python or sys.executable), "-m", "venv", *(["--without-pip"] if uv else []), str(place)]
     subprocess.run(made, check=True, capture_output=True)
     pip = [uv, "pip", "install", "--python", str(programs / "python")] if uv else [str(programs / "pip"), "install"]
@@ -43,16 +39,10 @@ def environment(place: Path, needed: Sequence[str], python: Path | None = None, 
 
 
 def built(place: Path, target: str, source: Path = ROOT) -> Path:
-    """deepnb's `wheel` or `sdist`, made of the files of `source` as they are, with nothing from a network."""
     build = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(place)]
     subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
     (made,) = place.glob("*.whl" if target == "wheel" else "*.tar.gz")
     return made
-
-
-def _uv() -> str | None:
-    """uv, which installs in seconds: that of the PATH, or the one beside this Python."""
-    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 
 def _candidates(version: str) -> Iterator[Path]:
@@ -66,7 +56,6 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _is_whole(python: Path, version: str) -> bool:
-    """Whether it runs, is of this version and has the modules that a build from source may lack."""
     code = "import bz2, ctypes, ensurepip, sqlite3, ssl, sys, venv; print('%d.%d' % sys.version_info[:2])"
     try:
         got = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)

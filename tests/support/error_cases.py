@@ -14,8 +14,6 @@ from tests.data import sections
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """Cells that are run one after the other, the last of which fails."""
-
     name: str
     cells: tuple[str, ...]
     line: str
@@ -33,14 +31,11 @@ def _cases(file: str) -> Iterator[ErrorCase]:
 
 KINDS = tuple(_cases("kinds"))
 """One for each kind of error that the rules know; the teaching model names line and variable in all of them."""
-OTHERS = tuple(_cases("others"))
-"""Written before the rules, by what people do wrong: what the rules are measured on."""
-LATER = tuple(_cases("later"))
-"""Written after the rules: how they do on errors that they were not made for."""
+OTHERS = tuple(_cases("others"))  # written before the rules, by what people do wrong: what the rules are measured on
+LATER = tuple(_cases("later"))  # written after the rules: how they do on errors that they were not made for
 
 
 def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
-    """What the last cell of a case raises, run as IPython runs cells, and the code of its cells: `In[2]` -> text."""
     names: dict[str, object] = {"__name__": "__main__"}
     for number, code in enumerate(case.cells, 1):
         file = cell_file(number)
@@ -54,10 +49,8 @@ def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
 
 
 def cell_file(number: int) -> str:
-    """The name that the code of a cell has."""
     return f"<ipython-input-{number}-case>"
 
 
 def cell_label(file: str) -> str:
-    """What a front end calls it."""
     return f"In[{file.split('-')[2]}]" if file.startswith("<ipython-input") else ""

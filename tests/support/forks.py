@@ -7,8 +7,6 @@ forks are where the process ends that first asked for one. A program that wants 
 process has is started as usual.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select
@@ -26,11 +24,9 @@ MODULES = (
     "ipykernel.zmqshell",
     "deepnb.magics.ask",
     "deepnb.wiring.build",
-)
-"""What is imported before the forks. None of it starts a thread, which a fork would lose."""
+)  # imported before the forks: none of it starts a thread, which a fork would lose
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KERNEL = ("-m", "ipykernel_launcher", "-f", "{connection_file}")
-"""The arguments of a kernel, as a kernelspec has them."""
 _STANDARD = (0, 1, 2)
 
 
@@ -53,7 +49,6 @@ def python() -> list[str]:
 
 
 def process(client: int) -> int:
-    """The process id of the fork that a client asked for, to signal it at once; of another process, its own."""
     command = python()
     try:
         with open(f"{command[-1]}-{client}") as file:
@@ -67,7 +62,6 @@ def _settings(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _serve(address: str) -> list[str]:
-    """Fork for each client; returns in the fork, with the arguments of the program that it is to run."""
     import gc
     import importlib
     import shutil
@@ -96,7 +90,6 @@ def _serve(address: str) -> list[str]:
 
 
 def _watched(client: socket.socket, address: str) -> list[str]:
-    """Fork the program and tell its client how it ended; returns in the fork."""
     head, files, *_ = socket.recv_fds(client, 8, len(_STANDARD))
     request = client.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)  # and no more: a signal may follow
     arguments, folder, environment = json.loads(request)
@@ -139,7 +132,6 @@ def _watched(client: socket.socket, address: str) -> list[str]:
 
 
 def _run(arguments: list[str]) -> None:
-    """What `python` does with these arguments."""
     import runpy
     from types import ModuleType
 
@@ -156,7 +148,6 @@ def _run(arguments: list[str]) -> None:
 
 
 def _ask(address: str, arguments: list[str]) -> None:
-    """Have a program run in a fork, and end as it does."""
     server = socket.socket(socket.AF_UNIX)
 
     def pass_on(number: int, frame: Any) -> None:

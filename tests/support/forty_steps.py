@@ -1,7 +1,5 @@
 """A script of forty steps through all that a session keeps, and what it leaves: the same wherever it is kept."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -27,7 +25,6 @@ def broken() -> str:
 
 
 def options() -> dict[str, Any]:
-    """What the session is made with."""
     helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
     return {
         "tools": [send, broken],
@@ -38,8 +35,6 @@ def options() -> dict[str, Any]:
 
 
 def steps(s: Session) -> Iterator[Callable[[], object]]:
-    """The forty, one after the other."""
-
     def answer(*answers: Any) -> None:
         s.options.model.answers = list(answers)
         s.options.model.requests.clear()
@@ -104,7 +99,6 @@ def steps(s: Session) -> Iterator[Callable[[], object]]:
 
 
 def model() -> Paid:
-    """The scripted model of the session."""
     return Paid(answers=["ok"])
 
 

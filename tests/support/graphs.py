@@ -1,7 +1,5 @@
 """Eight graphs as people make them: each looks something up and answers, with a scripted model."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,25 +35,16 @@ async def fetch(key: str) -> str:
 
 
 def model(name: str = "lookup", *more: Any) -> Scripted:
-    """Calls the tool, answers, and goes on in text."""
     return Scripted(answers=[call(name, key="answer"), ANSWER, *(more or ("As before.",))])
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One of the eight."""
-
     make: Callable[[Path], Any]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What `Session` is given beside the graph."""
     has: frozenset[str] = frozenset()
-    """The features it has, of those that some lack."""
     tool: str = "lookup"
     own_checkpointer: bool = False
-
-
-def _deep(folder: Path) -> Any:
-    return create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"], skills=["/skills/"])
 
 
 def _deep_on_disk(folder: Path) -> Any:
@@ -69,19 +58,7 @@ def _deep_on_disk(folder: Path) -> Any:
     )
 
 
-def _agent(folder: Path) -> Any:
-    return create_agent(model(), [lookup])
-
-
-def _agent_with_checkpointer(folder: Path) -> Any:
-    return create_agent(
-        model(), [lookup], checkpointer=InMemorySaver(), middleware=[HumanInTheLoopMiddleware({"send": True})]
-    )
-
-
 class Added(TypedDict):
-    """A state with reducers that only add."""
-
     messages: Annotated[list[AnyMessage], operator.add]
     seen: Annotated[list[str], operator.add]
 
@@ -132,13 +109,7 @@ def _async_only(folder: Path) -> Any:
 
 
 class Chat(TypedDict):
-    """A state whose conversation is called otherwise."""
-
     chat: Annotated[list[AnyMessage], add_messages]
-
-
-def _another_key(folder: Path) -> Any:
-    return _with_tools(Chat, "chat")
 
 
 def _with_tools(state: Any, key: str = "messages", *, builder: Any = None, first: str = "think") -> Any:
@@ -155,17 +126,22 @@ def _with_tools(state: Any, key: str = "messages", *, builder: Any = None, first
     return builder.add_edge("tools", "think").compile()
 
 
+ASKS: Any = HumanInTheLoopMiddleware({"send": True})
 DEEP = frozenset({"files", "memory", "skills", "subagents", "history"})
 
 GRAPHS: Mapping[str, Kind] = {
-    "deepagents": Kind(_deep, has=DEEP),
+    "deepagents": Kind(
+        lambda _: create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"], skills=["/skills/"]), has=DEEP
+    ),
     "deepagents on disk": Kind(_deep_on_disk, has=DEEP - {"skills"} | {"approvals"}),
-    "create_agent": Kind(_agent),
+    "create_agent": Kind(lambda _: create_agent(model(), [lookup])),
     "create_agent with checkpointer": Kind(
-        _agent_with_checkpointer, has=frozenset({"checkpointer", "approvals"}), own_checkpointer=True
+        lambda _: create_agent(model(), [lookup], checkpointer=InMemorySaver(), middleware=[ASKS]),
+        has=frozenset({"checkpointer", "approvals"}),
+        own_checkpointer=True,
     ),
     "own reducer": Kind(_own_reducer),
     "question": Kind(_asking),
     "async only": Kind(_async_only, tool="fetch"),
-    "another key": Kind(_another_key, {"messages_key": "chat"}),
+    "another key": Kind(lambda _: _with_tools(Chat, "chat"), {"messages_key": "chat"}),
 }

@@ -1,7 +1,5 @@
 """Whether markup can do nothing but show: only listed elements, attributes, styles and addresses, and it balances."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
@@ -69,7 +67,6 @@ class _Checker(HTMLParser):
 
 
 def harmless(markup: str) -> str:
-    """The words that `markup` shows, once it is found harmless; `Harmful` otherwise."""
     if found := _UNSEEN.search(markup):
         raise Harmful(f"an unseen sign {found[0]!r}")
     if stray := _STRAY.search(markup):

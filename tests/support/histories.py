@@ -1,7 +1,5 @@
 """A compaction and the history it leaves, as values."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from deepnb.values.offload import Anchor, Flush, HistoryMessage, HistorySection, Offload

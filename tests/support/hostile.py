@@ -1,11 +1,16 @@
 """Objects whose every method notes that it was called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 loud: list[str] = []
-"""What was called of a `Loud`."""
+
+
+def _noting(name: str, value: Any) -> Any:
+    def noted(self: object, *args: object) -> Any:
+        loud.append(name)
+        return value
+
+    return noted
 
 
 class Loud:
@@ -14,56 +19,14 @@ class Loud:
     def __init__(self) -> None:
         self.__dict__["width"] = 3
 
-    def area(self) -> Any:
-        loud.append("area")
-
-    @property
-    def lazy(self) -> Any:
-        loud.append("lazy")
-        return 1
-
     def __getattr__(self, name: str) -> Any:
         loud.append(name)
         return self
 
-    def __repr__(self) -> Any:
-        loud.append("__repr__")
-        return "x" * 100
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        loud.append("__eq__")
-        return True
-
-    def __hash__(self) -> Any:
-        loud.append("__hash__")
-        return 1
-
-    def __len__(self) -> Any:
-        loud.append("__len__")
-        return 1
-
-    def __iter__(self) -> Any:
-        loud.append("__iter__")
-        return iter(())
-
-    def __bool__(self) -> Any:
-        loud.append("__bool__")
-        return True
-
-    def __dir__(self) -> Any:
-        loud.append("__dir__")
-        return ["x"]
-
-    def __sizeof__(self) -> Any:
-        loud.append("__sizeof__")
-        return 1
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        loud.append("__class__")
-        return dict
-
-    def __call__(self) -> Any:
-        loud.append("__call__")
+    area, __call__ = _noting("area", None), _noting("__call__", None)
+    lazy = property(_noting("lazy", 1))
+    __class__ = property(_noting("__class__", dict))  # type: ignore[assignment, misc]
+    __repr__ = __str__ = _noting("__repr__", "x" * 100)
+    __eq__, __bool__ = _noting("__eq__", True), _noting("__bool__", True)
+    __hash__, __len__, __sizeof__ = _noting("__hash__", 1), _noting("__len__", 1), _noting("__sizeof__", 1)
+    __iter__, __dir__ = _noting("__iter__", iter(())), _noting("__dir__", ["x"])

@@ -1,13 +1,15 @@
 """Skills made to hang, crash or lead astray whoever reads them: (name, what reads it)."""
 
-from __future__ import annotations
-
+import faulthandler
 import io
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +18,33 @@ from deepnb.skills.catalog import Catalog
 from deepnb.skills.packages import packages
 from deepnb.skills.rules import check
 from deepnb.values.errors import DeepnbError
-from tests import DATA
-from tests.support.one_by_one import LIMIT, Case, run_each
+from tests import DATA, ROOT
+
+Case = tuple[str, Callable[[], object]]
+
+LIMIT = 10.0
+
+
+def run_each(cases: Iterable[Case], limit: float = LIMIT) -> None:
+    """Run the cases, saying each one's name first. The watch is no Python, so it ends a loop in C, too."""
+    for name, case in cases:
+        print(name, flush=True)
+        faulthandler.dump_traceback_later(limit, exit=True)
+        case()
+        faulthandler.cancel_dump_traceback_later()
+
+
+def in_process(module: str, call: str = "main()") -> tuple[list[str], str]:
+    """(names of the cases that were begun, what is wrong with the last of them) of a module; "": nothing."""
+    code = f"import {module} as cases; cases.{call}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    names = done.stdout.splitlines()
+    return names, "" if done.returncode == 0 else f"{names[-1] if names else 'no case'}: {done.stderr[-3000:]}"
+
+
+def loop(limit: float) -> None:
+    run_each([("good", lambda: None), ("in C", lambda: re.match(r"(a+)+$", "a" * 60 + "b"))], limit)
+
 
 LONG = 30_000
 START = b"---\nname: ab\ndescription: x\n"
@@ -29,7 +56,6 @@ FILES = {"carriage returns": b"---\n" + b"\r" * 9_000_000, "hyphens": b"-" * 9_0
 
 
 def headers() -> Iterator[Case]:
-    """Long headers, and long files."""
     for part in PARTS:
         for key in (b"x: ", b"", b"allowed-tools: "):
             data = START + key + part * (LONG // len(part)) + b"\n---\n"
@@ -39,7 +65,6 @@ def headers() -> Iterator[Case]:
 
 
 def frozen() -> Iterator[Case]:
-    """The frozen cases."""
     cases = json.loads((DATA / "skills_cases.json").read_text(encoding="utf-8"))
     for case in cases:
         data = bytes.fromhex(case["hex"]) if "hex" in case else case["text"].encode()
@@ -48,8 +73,6 @@ def frozen() -> Iterator[Case]:
 
 
 def on_disk() -> Iterator[Case]:
-    """What a directory of skills may hold beside skills."""
-
     def read(make: Callable[[Path], object]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder) / "skills" / "one"
@@ -85,8 +108,6 @@ def on_disk() -> Iterator[Case]:
 
 
 def zips() -> Iterator[Case]:
-    """Archives that are larger inside than they say, or than anyone wants."""
-
     def bomb() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "bomb.zip"
@@ -116,5 +137,4 @@ def zips() -> Iterator[Case]:
 
 
 def main(limit: float = LIMIT) -> None:
-    """All of them."""
     run_each((*headers(), *frozen(), *on_disk(), *zips()), limit)

@@ -1,7 +1,5 @@
 """Every view there is with one text in all its fields, made from the types its function asks for."""
 
-from __future__ import annotations
-
 import collections.abc as c
 import importlib
 import inspect
@@ -28,8 +26,6 @@ from deepnb.views.view import View
 
 
 class Found:
-    """A hit of a search."""
-
     def __init__(self, x: str) -> None:
         self.path, self.text, self.leg, self.heading = x, x, x, x
         self.start, self.end, self.score = 1, 2, 0.5
@@ -142,7 +138,6 @@ def types_of(of: Any) -> dict[str, Any]:
 
 @cache
 def functions() -> dict[str, Callable[..., View]]:
-    """Every function of `deepnb.views` that gives a view, by its name."""
     found: dict[str, Callable[..., View]] = {}
     for module in pkgutil.iter_modules(deepnb.views.__path__):
         room = importlib.import_module(f"deepnb.views.{module.name}")

@@ -12,12 +12,10 @@ def png(width: int, height: int, more: bytes = b"") -> bytes:
 
 
 def gif(width: int, height: int) -> bytes:
-    """Its header."""
     return b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0;"
 
 
 def jpeg(width: int, height: int) -> bytes:
-    """Its headers, with a segment before the frame's."""
     frame = struct.pack(">BHHB", 8, height, width, 3) + bytes(9)
     return b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + b"\xff\xc0" + struct.pack(">H", len(frame) + 2) + frame
 

@@ -1,7 +1,5 @@
 """What a kernel is like before a file's tests, and how it becomes so again; this module runs in the kernel."""
 
-from __future__ import annotations
-
 import copy
 import os
 import signal
@@ -14,11 +12,7 @@ _INSTALLED = tuple(os.path.join(path, "") for path in {*sysconfig.get_paths().va
 
 
 def keep(ip: Any) -> Callable[[str], None]:
-    """Return the function that gives the kernel back the state it is in now, in another working directory.
-
-    The packages that were imported stay imported, which is what a second start would take its time for; all of deepnb,
-    of the tests and of what a test wrote is forgotten, with every hook that comes from there.
-    """
+    """Return the function that gives the kernel back the state it is in now, in another working directory."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     config, own = copy.deepcopy(dict(ip.config)), set(sys.modules)
 
@@ -34,20 +28,14 @@ def keep(ip: Any) -> Callable[[str], None]:
 
     def restore(folder: str) -> None:
         ip.run_line_magic("unload_ext", "deepnb")
-        _close_widgets()
-        _close_figures()
-        events = ip.events.callbacks.values()
+        if "ipywidgets" in sys.modules:
+            sys.modules["ipywidgets"].Widget.close_all()
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
         manager = ip.input_transformer_manager
         transforms = (manager.cleanup_transforms, manager.line_transforms, manager.token_transformers)
-        matchers = ip.Completer.custom_matchers
-        for hooks in (
-            *events,
-            *transforms,
-            ip.input_transformers_post,
-            ip.ast_transformers,
-            matchers,
-            ip.configurables,
-        ):
+        more = (ip.input_transformers_post, ip.ast_transformers, ip.Completer.custom_matchers, ip.configurables)
+        for hooks in (*ip.events.callbacks.values(), *transforms, *more):
             hooks[:] = [hook for hook in hooks if not comes_from_a_test(hook)]
         for magics in ip.magics_manager.magics.values():
             for name in [name for name, magic in magics.items() if comes_from_a_test(magic)]:
@@ -74,15 +62,3 @@ def keep(ip: Any) -> Callable[[str], None]:
         ip.user_ns["_dh"][:] = [folder]
 
     return restore
-
-
-def _close_widgets() -> None:
-    """Close what a front end would still draw, and what it could still click."""
-    if "ipywidgets" in sys.modules:
-        sys.modules["ipywidgets"].Widget.close_all()
-
-
-def _close_figures() -> None:
-    """Forget figures that a cell left open."""
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close("all")

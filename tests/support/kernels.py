@@ -1,7 +1,5 @@
 """A real kernel, a cell at a time: every message it published, and its reply."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
@@ -18,34 +16,28 @@ from tests import ROOT
 from tests.support import forks
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-HANG = 240.0
-"""Seconds after which a cell is taken to hang."""
+When = Callable[["Kernel", dict[str, Any]], None]
+HANG = 240.0  # seconds after which a cell is taken to hang
 
 
 @dataclass
 class Ran:
-    """One cell that was run."""
-
     reply: dict[str, Any]
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     def of(self, *kinds: str) -> list[dict[str, Any]]:
-        """The contents of the messages of these types, in order."""
         return [m["content"] for m in self.messages if m["msg_type"] in kinds]
 
     @property
     def status(self) -> str:
-        """`ok`, `error` or `aborted`."""
         return str(self.reply["status"])
 
     @property
     def asks(self) -> bool:
-        """Whether it ended at a card, which stops Run All."""
         return self.reply.get("ename") == "ApprovalNeeded"
 
     @property
     def outputs(self) -> dict[str, dict[str, Any]]:
-        """display id -> the data it shows at the end."""
         shown = {}
         for content in self.of("display_data", "update_display_data"):
             if id_ := content.get("transient", {}).get("display_id"):
@@ -54,46 +46,32 @@ class Ran:
 
     @property
     def text(self) -> str:
-        """All text shown at the end, display by display, then what was printed."""
         data = [d.get("text/plain", "") for d in self.outputs.values()]
         printed = "".join(s["text"] for s in self.of("stream"))  # one line may come in several pieces
         return "\n".join([*data, *filter(None, (printed,))])
 
     @property
     def printed(self) -> str:
-        """What was printed on stderr."""
         return "".join(s["text"] for s in self.of("stream") if s["name"] == "stderr")
 
 
 class Kernel:
-    """A kernel in a process of its own, offline: a fork, or what the command `python` starts."""
-
     def __init__(self, cwd: str, env: dict[str, str], python: Sequence[str] = ()) -> None:
         self.manager = KernelManager(kernel_name="python3")
-        assert self.manager.kernel_spec is not None
         self.manager.kernel_spec.argv = [*(python or forks.python()), *forks.KERNEL]
         self.manager.start_kernel(cwd=cwd, env=env)
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=HANG)
 
-    def send(self, cell: str, cell_id: str | None = None, *, stop_on_error: bool = True) -> str:
-        """Ask for a cell to be run; gives the id of the request."""
-        content = {
-            "code": cell,
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": False,
-            "stop_on_error": stop_on_error,
-        }
+    def send(self, cell: str, cell_id: str | None = None) -> str:
+        content = {"code": cell, "silent": False, "store_history": True, "user_expressions": {}}
+        content |= {"allow_stdin": False, "stop_on_error": True}
         message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
         self.client.shell_channel.send(message)
         return str(message["header"]["msg_id"])
 
-    def published(
-        self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None
-    ) -> list[dict[str, Any]]:
+    def published(self, request: str, when: When = lambda kernel, message: None) -> list[dict[str, Any]]:
         """Wait until the kernel is idle after a request; gives its messages, each of which `when` is told as it comes."""
         until, messages = time.monotonic() + HANG, list[dict[str, Any]]()
         while not messages or messages[-1]["content"].get("execution_state") != "idle":
@@ -107,8 +85,7 @@ class Kernel:
                 when(self, message)
         return messages
 
-    def wait(self, request: str, when: Callable[[Kernel, dict[str, Any]], None] = lambda kernel, message: None) -> Ran:
-        """Wait until a request is answered and the kernel idle."""
+    def wait(self, request: str, when: When = lambda kernel, message: None) -> Ran:
         messages = self.published(request, when)
         while True:
             reply = self.client.get_shell_msg(timeout=HANG)
@@ -116,69 +93,53 @@ class Kernel:
                 return Ran(reply["content"], messages)
 
     def run(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell to its end."""
         return self.wait(self.send(cell, cell_id))
 
     def ok(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell that must not fail."""
         ran = self.run(cell, cell_id)
         assert (ran.status == "ok" or ran.asks) and not ran.printed, f"{cell!r}: {ran.reply} {ran.printed}"
         return ran
 
     def value(self, expression: str) -> str:
-        """The text of an expression's value."""
         return str(self.ok(expression).of("execute_result")[0]["data"]["text/plain"])
 
     def interrupt(self) -> None:
-        """What the stop button does."""
         client = self.manager.provisioner.pid  # type: ignore[union-attr]
         os.killpg(os.getpgid(forks.process(client)), signal.SIGINT)  # no client, which would pass it on later
 
     def close(self) -> None:
-        """End the process."""
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
 
 
 class Cell:
-    """One cell with all its messages: those of its run, and those of the clicks in it."""
-
     def __init__(self, kernel: Kernel, source: str) -> None:
         self.kernel = kernel
         self.ran = kernel.ok(source)
-        self.made = [
-            m["content"]["transient"]["display_id"] for m in self.ran.messages if m["msg_type"] == "display_data"
-        ]
+        self.made = [one["transient"]["display_id"] for one in self.ran.of("display_data")]
 
     def click(self, word: str, which: int = -1) -> Ran:
-        """Click the newest button with this word on it, or another one; gives what came of it."""
         opened = [m["content"] for m in self.ran.messages if m["msg_type"] == "comm_open"]
         ids = [c["comm_id"] for c in opened if c["data"]["state"].get("description") == word]
         assert ids, f"no button {word!r}"
         client = self.kernel.client
-        message = client.session.msg(
-            "comm_msg",
-            {"comm_id": ids[which], "data": {"method": "custom", "content": {"event": "click"}, "buffers": []}},
-        )
+        data = {"method": "custom", "content": {"event": "click"}, "buffers": []}
+        message = client.session.msg("comm_msg", {"comm_id": ids[which], "data": data})
         client.shell_channel.send(message)
         messages = self.kernel.published(message["header"]["msg_id"])
-        assert not [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")], (
-            "none of these is seen"
-        )
+        seen = [m for m in messages if m["msg_type"] in ("display_data", "error", "stream")]
+        assert not seen, "none of these is seen"
         self.ran = Ran(self.ran.reply, [*self.ran.messages, *messages])
         return Ran({}, messages)
 
     @property
     def texts(self) -> list[str]:
-        """What each output says, from top to bottom; buttons as `[buttons]`."""
         shown = self.ran.outputs
         return ["[buttons]" if WIDGET in shown[id_] else shown[id_].get("text/plain", "") for id_ in self.made]
 
 
 def asked(kernel: Kernel, cell: str, typed: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-    """(what was asked, what was published, the reply) of a cell that asks for one line."""
-    prompts: list[dict[str, Any]] = []
-    published: list[dict[str, Any]] = []
+    prompts, published = list[dict[str, Any]](), list[dict[str, Any]]()
 
     def answer(message: dict[str, Any]) -> None:
         prompts.append(message["content"])
@@ -195,10 +156,7 @@ _RESTORE = "__import__('builtins').__dict__['restore_kernel']"
 
 
 class Pool:
-    """The one kernel of this process that all files share; what one file leaves in it is gone before the next.
-
-    A test that kills or restarts a kernel, or needs another environment at its start, makes a `Kernel` of its own.
-    """
+    """The one kernel of this process that all files share; what one file leaves in it is gone before the next."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -206,10 +164,7 @@ class Pool:
         self._kernel: Kernel | None = None
 
     def clean(self) -> Kernel:
-        """Return the kernel, as it was when it had just started, in a new working directory.
-
-        One that a test has broken, which is that test's failure, gives its place to another.
-        """
+        """Return the kernel, as it was when it had just started, in a new working directory."""
         self._files += 1
         folder = self._place / f"files-{self._files}"
         folder.mkdir()
@@ -229,7 +184,6 @@ class Pool:
             return False
 
     def close(self) -> None:
-        """End the kernel."""
         if self._kernel is not None:
             self._kernel.close()
             self._kernel = None
@@ -247,7 +201,6 @@ class Pool:
 
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
-    """The kernel that is shared by all tests of this process, started when one first asks for it."""
     pool = Pool(tmp_path_factory.mktemp("kernels"))
     yield pool
     pool.close()
@@ -255,13 +208,11 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
 
 @pytest.fixture(scope="module")
 def one_kernel(kernels: Pool) -> Kernel:
-    """The kernel that is shared, with nothing in it of another file."""
     return kernels.clean()
 
 
 @pytest.fixture
 def kernel(one_kernel: Kernel) -> Kernel:
-    """The kernel that is shared, with deepnb loaded anew in a clean namespace."""
     one_kernel.run("%unload_ext deepnb\n%reset -f")
     assert one_kernel.ok("%load_ext deepnb").text == ""
     return one_kernel

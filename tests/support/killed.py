@@ -4,8 +4,6 @@
 with the same checkpoints and directories, and prints what it finds as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

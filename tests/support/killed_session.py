@@ -5,8 +5,6 @@ kills itself at the n-th call that reads or writes the database; a second one op
 what the first was told is done, and finishes what was left. Prints how many were killed, and the first thing wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -30,18 +28,14 @@ from tests.support.scripted import Scripted, call
 OPS = ("plain", "write", "note", "send", "ask", "add", "file", "fork", "switch", "rewind", "compact", "new")
 MEMORY_OPS = ("jot", "edit", "note", "add")
 """Operations that write to memory alone: a step of theirs that was cut is run again, others are skipped."""
-MOST = 40
-"""Operations of one child."""
-POINTS = 900
-"""A child kills itself at one of the first of these calls."""
+BEGUN = {"file_path": "/MEMORY.md", "old_string": "- begun"}
+MOST = 40  # operations of one child
+POINTS = 900  # a child kills itself at one of the first of these calls
 
 
 class Story(Scripted):
-    """Does what the last prompt says."""
-
     answers: list[Any] = []  # noqa: RUF012
-    sent: Path = Path()
-    """What was sent: a call whose result a compaction took out of sight is not made again."""
+    sent: Path = Path()  # what was sent: a call whose result a compaction took out of sight is not made again
 
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
         asked = next((str(m.content) for m in reversed(messages) if m.type == "human" and not m.additional_kwargs), "")
@@ -56,10 +50,7 @@ class Story(Scripted):
             "note": ("write_file", {"file_path": f"/memory/{key}.md", "content": f"- {key}\n"}),
             "send": ("send", {"text": key}),
             "jot": ("note", {"text": f"jotted {key}"}),
-            "edit": (
-                "edit_file",
-                {"file_path": "/MEMORY.md", "old_string": "- begun", "new_string": f"- begun\n- edited {key}"},
-            ),
+            "edit": ("edit_file", {**BEGUN, "new_string": f"- begun\n- edited {key}"}),
             "ask": ("task", {"description": f"plain {key}", "subagent_type": "helper"}),
         }
         if kind in calls:
@@ -69,8 +60,6 @@ class Story(Scripted):
 
 
 class Life:
-    """One session, and the file in which what is done is told."""
-
     def __init__(self, where: str, folder: Path) -> None:
         self.log, self.sent = folder / "log.jsonl", folder / "sent"
 
@@ -86,7 +75,6 @@ class Life:
             self.s.memory.write("/MEMORY.md", "- begun\n")
 
     def state(self) -> dict[str, Any]:
-        """What is there: the prompts of each thread, and the lines of memory."""
         here = self.s.thread
         threads = {}
         for info in self.s.threads:
@@ -97,7 +85,6 @@ class Life:
         return {"threads": threads, "thread": here, "facts": facts}
 
     def finish(self) -> None:
-        """Decide what waits, and go on with what was cut; a thread that can't is an error."""
         for info in self.s.threads:
             self.s.switch(info.name)
             for _ in range(9):
@@ -112,7 +99,6 @@ class Life:
             assert self.s.pending is None, self.s.pending
 
     def do(self, op: str, key: str, chance: random.Random) -> dict[str, Any]:
-        """One operation; gives what it changes of `state`."""
         s = self.s
         match op:
             case "add":
@@ -146,7 +132,6 @@ def _compact(s: Session) -> None:
 
 
 def live(where: str, folder: Path, seed: str, ops: Sequence[str]) -> None:
-    """Do what chance says until the end comes."""
     chance = random.Random(seed)
     life = Life(where, folder)
     _die_at(life.s, chance.randint(1, POINTS if ops is OPS else 40), only_after_memory=ops is not OPS)
@@ -193,19 +178,13 @@ def _die_at(s: Session, point: int, *, only_after_memory: bool) -> None:
         return called
 
     kept = s.workspace.persistence
-    assert kept is not None
     database: Database = kept.database
-    for holder, names in (
-        (database, ("execute",)),
-        (database.saver, ("put", "put_writes")),
-        (database.store, ("batch",)),
-    ):
-        for name in names:
-            setattr(holder, name, mortal(name, getattr(holder, name)))
+    saver, store = database.saver, database.store
+    for holder, name in ((database, "execute"), (saver, "put"), (saver, "put_writes"), (store, "batch")):
+        setattr(holder, name, mortal(name, getattr(holder, name)))
 
 
 def check(where: str, folder: Path) -> None:
-    """Compare what is there with what was told, and finish what was left."""
     life = Life(where, folder)
     lines = [json.loads(line) for line in life.log.read_text().splitlines()] if life.log.exists() else []
     told = max((n for n, line in enumerate(lines) if "state" in line), default=-1)
@@ -269,7 +248,6 @@ def _without_empty(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(s: Session) -> list[str]:
-    """The lines of memory that turns have added."""
     texts = (text for path, text in s.files.items() if path == "/MEMORY.md" or path.startswith("/memory/2"))
     return [line for text in texts for line in text.splitlines() if line.startswith("- ")]
 
@@ -285,7 +263,6 @@ def _append(file: Path, line: str) -> None:
 
 
 def _child(work: Callable[[], None], problem: Path) -> int:
-    """The signal or the code that a child ended with."""
     if (pid := os.fork()) == 0:
         try:
             work()
@@ -302,18 +279,12 @@ def main(where: str, folder: Path, seed: str, rounds: int, ops: Sequence[str] = 
         ended = _child(lambda n=n: live(where, folder, f"{seed} {n}", ops), problem)  # type: ignore[misc]
         killed += ended == -signal.SIGKILL
         if ended != -signal.SIGKILL or _child(lambda: check(where, folder), problem):
-            json.dump(
-                {"killed": killed, "round": n, "problem": problem.read_text() if problem.exists() else ""}, sys.stdout
-            )
+            told = problem.read_text() if problem.exists() else ""
+            json.dump({"killed": killed, "round": n, "problem": told}, sys.stdout)
             return
     json.dump({"killed": killed, "problem": ""}, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(
-        sys.argv[1],
-        Path(sys.argv[2]),
-        sys.argv[3],
-        int(sys.argv[4]),
-        *([MEMORY_OPS] if "memory" in sys.argv[5:] else []),
-    )
+    where, place, seed, rounds, *more = sys.argv[1:]
+    main(where, Path(place), seed, int(rounds), MEMORY_OPS if more else OPS)

@@ -3,11 +3,10 @@
 `langgraph-cli[inmem]` is under the Elastic License 2.0: it is in no extra of ours, and is installed for tests alone.
 """
 
-from __future__ import annotations
-
+import json
 import os
-import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,9 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
+from tests.support.chat_server import Say, Use, free_port
+from tests.support.openai_server import OpenAIServer
+
 CLI = "langgraph-cli[inmem]"
 
 QUIET = {
@@ -23,17 +25,12 @@ QUIET = {
     "LANGGRAPH_NO_VERSION_CHECK": "true",
     "LANGSMITH_TRACING": "false",
     "LANGCHAIN_TRACING_V2": "false",
-}
-"""No usage data, no look at PyPI, no traces."""
+}  # no usage data, no look at PyPI, no traces
 
 
 class LangGraphServer:
-    """One that serves a directory, which it writes to; it can be killed and started again at its address."""
-
     def __init__(self, app: Path, programs: Path, home: Path, env: Mapping[str, str], *options: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self._app, self._log = app, home / "log"
         self._command = [
@@ -49,17 +46,14 @@ class LangGraphServer:
         self._process: subprocess.Popen[Any] | None = None
 
     def start(self) -> None:
-        """It answers when this ends."""
         with open(self._log, "a") as log:
             self._process = subprocess.Popen(self._command, cwd=self._app, env=self._env, stdout=log, stderr=log)
         _await(self.url, self._process, self._log)
 
     def kill(self) -> None:
-        """It ends at once, and saves nothing."""
         self._end(lambda process: process.kill())
 
     def stop(self) -> None:
-        """It ends in order, and saves all."""
         self._end(lambda process: process.terminate())
 
     def _end(self, how: Callable[[subprocess.Popen[Any]], None]) -> None:
@@ -71,7 +65,6 @@ class LangGraphServer:
 
 @contextmanager
 def langgraph_server(app: Path, programs: Path, home: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """The address of a server that serves a directory, which it writes to."""
     server = LangGraphServer(app, programs, home, env)
     try:
         server.start()
@@ -91,3 +84,41 @@ def _await(url: str, process: subprocess.Popen[Any], log: Path) -> None:
         else:
             return
     raise AssertionError(f"the server did not start:\n{log.read_text()[-2000:]}")
+
+
+EDIT = {"file_path": "/AGENTS.md", "old_string": "Use tabs.", "new_string": "Use spaces."}
+TASK = {"subagent_type": "general-purpose", "description": "Look."}
+ANSWERS = [
+    *(Say("hello"), Use("edit_file", EDIT), Say("done")),
+    Use("note", {"text": "The colour is red."}, "2"),
+    Use("memory_search", {"query": "colour"}, "3"),
+    *(Use("task", TASK, "4"), Say("found it"), Say("bye")),
+]
+
+
+def story(app: Path, programs: Path, home: Path) -> dict[str, Any]:
+    with OpenAIServer(ANSWERS) as model:
+        env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none"}
+        env |= {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
+        with langgraph_server(app, programs, home, env) as url:
+            client = get_sync_client(url=url)
+            first, second = (client.threads.create()["thread_id"] for _ in range(2))
+
+            def run(thread: str, **given: Any) -> list[Any]:
+                stream: Any = client.runs.stream(thread, "agent", stream_mode=["messages-tuple", "updates"], **given)
+                return [part.data for part in stream if part.event in ("updates", "error")]
+
+            def prompt(text: str) -> Any:
+                return {"messages": [{"role": "user", "content": text}]}
+
+            run(first, input=prompt("Hello?"))
+            asked = run(first, input=prompt("Remember: Use spaces."))
+            approved = run(first, command={"resume": {"type": "approve"}})
+            last = run(second, input=prompt("Hello again?"))
+            items: Any = client.store.search_items(("deepnb",), limit=100)
+    files = {i["key"]: i["value"]["content"] for i in items["items"] if i["namespace"][-1] == "files"}
+    return {"requests": model.requests, "asked": asked, "approved": approved, "last": last, "files": files}
+
+
+if __name__ == "__main__":
+    print(json.dumps(story(*map(Path, sys.argv[1:]))))

@@ -1,7 +1,5 @@
 """Servers of models on one's own machine, by what each publishes of its interface: rows of one scripted server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +13,9 @@ NAME = "qwen2.5-coder"
 
 @dataclass(frozen=True)
 class Kind:
-    """One program: what it tells of the window of `NAME`, and how it refuses a request that is too long."""
-
     name: str
     pages: Callable[[int], Mapping[str, Any]]
-    refuses: Callable[[int, int], Fail]
-    """(tokens of the request, tokens of the window) -> the answer."""
+    refuses: Callable[[int, int], Fail]  # (tokens of the request, tokens of the window) -> the answer
 
 
 def _listed(**more: Any) -> dict[str, Any]:
@@ -91,16 +86,11 @@ WORDLESS = Kind(
 )
 
 
-def tokens_of(request: Mapping[str, Any]) -> int:
-    """Tokens of a request, as this server counts: fewer than deepnb's estimate, which errs high."""
-    return len(json.dumps([request["messages"], request.get("tools")])) // 4
-
-
 def local_server(kind: Kind, window: int, *, told: bool = True, says: str = "Noted.") -> OpenAIServer:
     """A server of this kind, whose model has this window; unless it is `told`, no page says so."""
 
     def answer(request: dict[str, Any]) -> Any:
-        tokens = tokens_of(request)
+        tokens = len(json.dumps([request["messages"], request.get("tools")])) // 4  # deepnb's estimate errs high
         return kind.refuses(tokens, window) if tokens > window else Say(says)
 
     return OpenAIServer([answer], pages=dict(kind.pages(window)) if told else {})

@@ -3,39 +3,31 @@
 Its one assistant answers `You said PROMPT.`; each run is a turn of one message and one answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import uuid4
 
-CUT = "cut"
-"""A fault in the place of a status: the connection breaks off, a stream in the middle."""
+from tests.support.chat_server import Quiet, serving
+
+CUT = "cut"  # a fault in the place of a status: the connection breaks off, a stream in the middle
 
 
 @dataclass
 class LoopbackServer:
-    """Threads and runs in memory."""
-
     faults: dict[str, tuple[int | str, str]] = field(default_factory=dict)
     """A part of METHOD PATH -> (status or CUT, what is said; of a redirect, where to)."""
     headers: list[Mapping[str, str]] = field(default_factory=list)
-    """Of every request, names in lower case."""
     threads: dict[str, dict[str, Any]] = field(default_factory=dict)
     states: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """Thread -> its states, the newest last."""
     runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     modes: list[str] = field(default_factory=lambda: ["values"])
     url: str = ""
 
     def answer(self, method: str, path: str, body: Any) -> Any:
-        """What a request gets; a generator is a stream."""
         match [part for part in path.strip("/").split("/") if part], method:
             case ["assistants", "search"], _:
                 return [{"assistant_id": "a1", "graph_id": "echo", "name": "echo", "metadata": {}}]
@@ -117,15 +109,10 @@ class LoopbackServer:
 
 def _state(values: Any, id_: str | None, parent: str | None, source: str = "", given: Any = None) -> dict[str, Any]:
     tasks = [{"id": "t", "name": "__start__", "result": given, "interrupts": []}] if given else []
-    return {
-        "values": values,
-        "next": [],
-        "tasks": tasks,
-        "metadata": {"source": source},
-        "created_at": "2026-11-23T00:00:00+00:00",
-        "checkpoint": {"checkpoint_id": id_} if id_ else None,
-        "parent_checkpoint": {"checkpoint_id": parent} if parent else None,
-    }
+    ids = {"checkpoint": id_, "parent_checkpoint": parent}
+    points = {name: {"checkpoint_id": one} if one else None for name, one in ids.items()}
+    at = "2026-11-23T00:00:00+00:00"
+    return {"values": values, "next": [], "tasks": tasks, "metadata": {"source": source}, "created_at": at, **points}
 
 
 def _id(state: Mapping[str, Any]) -> str:
@@ -134,13 +121,9 @@ def _id(state: Mapping[str, Any]) -> str:
 
 @contextmanager
 def loopback_server() -> Iterator[LoopbackServer]:
-    """One that runs."""
     server = LoopbackServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
+    class Handler(Quiet):
         def _serve(self) -> None:
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             text = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -154,35 +137,29 @@ def loopback_server() -> Iterator[LoopbackServer]:
                 return
             if isinstance(answer, tuple):
                 said = str(answer[1])
-                self._end(int(answer[0]), json.dumps({"detail": said}), "application/json", said)
+                self._end(int(answer[0]), json.dumps({"detail": said}), said)
             elif isinstance(answer, (dict, list)):
-                self._end(200, json.dumps(answer), "application/json")
+                self._end(200, json.dumps(answer))
             else:
                 self._stream(answer, fault is not None)
 
         def _stream(self, parts: Iterator[tuple[str, Any]], cut: bool) -> None:
-            event, run = next(parts)
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-location", f"{self.path.removesuffix('/stream')}/{run['run_id']}")
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            self._part(event, run)
-            for event, data in parts:
-                self._part(event, data)
-                if cut:
+            for at, (event, data) in enumerate(parts):
+                if at == 0:
+                    self.send_response(200)
+                    self.send_header("content-type", "text/event-stream")
+                    self.send_header("content-location", f"{self.path.removesuffix('/stream')}/{data['run_id']}")
+                    self.send_header("transfer-encoding", "chunked")
+                    self.end_headers()
+                self.chunk(f"event: {event}\ndata: {json.dumps(data)}\n\n".encode())
+                if cut and at == 1:
                     self.connection.close()
                     return
             self.wfile.write(b"0\r\n\r\n")
 
-        def _part(self, event: str, data: Any) -> None:
-            text = f"event: {event}\ndata: {json.dumps(data)}\n\n".encode()
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
-            self.wfile.flush()
-
-        def _end(self, status: int, text: str, kind: str, place: str = "") -> None:
+        def _end(self, status: int, text: str, place: str = "") -> None:
             self.send_response(status)
-            self.send_header("content-type", kind)
+            self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(text.encode())))
             if 300 <= status < 400:
                 self.send_header("location", place)
@@ -191,12 +168,5 @@ def loopback_server() -> Iterator[LoopbackServer]:
 
         do_GET = do_POST = do_DELETE = do_PATCH = _serve  # noqa: N815
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server.url = f"http://127.0.0.1:{http.server_address[1]}"
-    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
-    try:
+    with serving(Handler) as server.url:
         yield server
-    finally:
-        http.shutdown()
-        http.server_close()

@@ -5,8 +5,6 @@ it ignore the end of its input and SIGTERM, `mute` answer nothing, `error` is pr
 it after that. A call gives its parameters, the names of its environment and its process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

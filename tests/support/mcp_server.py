@@ -1,7 +1,5 @@
 """A real MCP server, made with the `mcp` package: `python -m tests.support.mcp_server [http PORT]`."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The commands and addresses of MCP servers for tests, and what their tools give."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex
@@ -15,37 +13,29 @@ from typing import Any
 import pytest
 
 from deepnb import Session
+from tests.support.chat_server import free_port
 
 HERE = Path(__file__).parent
 HANG = 60.0
-"""Seconds after which something is taken to hang."""
 
 REAL = f"mcp:{shlex.join([sys.executable, '-P', str(HERE / 'mcp_server.py')])}"
-"""The server of the `mcp` package, over stdio."""
 
 
 def script(**does: Any) -> str:
-    """A server that does what is said here (mcp_script.py)."""
     return f"mcp:{shlex.join([sys.executable, '-P', '-S', str(HERE / 'mcp_script.py'), json.dumps(does)])}"
 
 
 def tool(name: str, description: str = "Look.", schema: Any = None, **more: Any) -> dict[str, Any]:
-    """A tool as a server lists it."""
     return {"name": name, "description": description, "inputSchema": schema or {"type": "object"}, **more}
 
 
 class WebServer:
-    """The server of the `mcp` package, over HTTP on a free port of loopback."""
-
     def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.spec = f"mcp:http://127.0.0.1:{self.port}/mcp"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, again where it has ended; returns when it answers."""
         command = [sys.executable, "-P", str(HERE / "mcp_server.py"), "http", str(self.port)]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         wait(self._answers)
@@ -64,7 +54,6 @@ class WebServer:
 
 
 def wait(until: Any) -> None:
-    """Wait until something is so."""
     end = time.monotonic() + HANG
     while not until():
         assert time.monotonic() < end, "it does not come to be so"
@@ -89,6 +78,5 @@ def given(session: Session, name: str, /, **args: Any) -> tuple[str, str]:
 
 @pytest.fixture
 def session() -> Any:
-    """A session that is closed at the end."""
     with Session() as one:
         yield one

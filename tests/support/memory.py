@@ -1,7 +1,5 @@
 """How much memory a process has, as Linux counts it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,6 @@ class Memory:
 
 
 def memory_of(pid: int) -> Memory:
-    """Of a process that runs: its RSS, PSS, USS and highest RSS so far."""
     rollup, status = (Path(f"/proc/{pid}/{name}").read_text() for name in ("smaps_rollup", "status"))
 
     def mib(name: str, text: str = rollup) -> float:

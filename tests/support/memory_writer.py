@@ -1,7 +1,5 @@
 """A kernel that adds facts to memory: `python -m tests.support.memory_writer WHERE NAME COUNT`, begun by a line on its input."""
 
-from __future__ import annotations
-
 import sys
 
 from deepnb import Session

@@ -1,7 +1,5 @@
 """`python -m tests.support.minutes FILE...`: minutes of tests by folder, and the slowest ten, from pytest's JUnit XML."""
 
-from __future__ import annotations
-
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -10,7 +8,6 @@ from typing import Any
 
 
 def told(files: list[Path]) -> str:
-    """A line for each folder, and one for each of the slowest ten tests."""
     seconds: Any = Counter()
     folders: Any = Counter()
     counts = Counter[str]()

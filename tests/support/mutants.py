@@ -1,7 +1,7 @@
 """Faults made on purpose: which of them do the tests notice?
 
     python -m tests.support.mutants draw           # draw 300 mutants with a seed into tests/data/mutants.json
-    python -m tests.support.mutants reach FILE     # run the tests by folder, and note which functions each runs
+    python -m tests.support.mutants reach FILE [PLACE...]  # run the tests by folder, and note which functions each runs
     python -m tests.support.mutants run FILE OUT   # run each mutant against the tests that reach it
     python -m tests.support.mutants compare A B    # what was caught in A and is not in B
 
@@ -11,8 +11,6 @@ It runs against the tests that run its function (its own room's first, then the 
 its own on a copy of the tree, up to the first failure. `reach` needs Python 3.12 or newer (`sys.monitoring`).
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import json
@@ -21,14 +19,17 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-import time
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -36,8 +37,8 @@ from typing import Any
 TREE = Path(__file__).parents[2]
 DRAWN = TREE / "tests" / "data" / "mutants.json"
 COUNT, SEED, LINES = 300, 20261125, 5
-MOST_SECONDS = 60.0
-"""Of the tests that reach a mutant, so many seconds' worth are run."""
+JOBS = 2
+MOST_SECONDS = 60.0  # of the tests that reach a mutant, so many seconds' worth are run
 UNITS = "not kernel and not browser and not nightly"
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -65,7 +66,6 @@ class Mutant:
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
-    """Each function with its qualified name, as Python gives it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, Function):
             yield prefix + node.name, node
@@ -109,9 +109,7 @@ def changed(node: ast.AST) -> str | None:
             new.value = f"{value}x" if len(value) < 3 else value[:-1]
         case ast.Expr() | ast.AugAssign() | ast.Raise() | ast.Continue() | ast.Break() | ast.Delete():
             return "pass"
-        case ast.Return(value=value) if value is not None:
-            return "pass"
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+        case ast.Return(value=ast.expr()) | ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
             return "pass"
         case _:
             return None
@@ -182,95 +180,67 @@ def _replaced(text: str, node: Any, new: str) -> str:
 
 
 class Reach:
-    """A plugin of pytest: the functions of `deepnb` that each test runs, and its seconds."""
+    """A plugin of pytest: the functions of `deepnb` that each test runs, and its seconds if it passes."""
 
     def __init__(self) -> None:
         self.ran: dict[str, set[str]] = defaultdict(set)
         self.seconds: dict[str, float] = defaultdict(float)
         self._test = ""
-        self._package = f"{TREE / 'deepnb'}{os.sep}"
-
-    def start(self) -> None:
-        """Begin to listen."""
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
         monitoring.use_tool_id(monitoring.PROFILER_ID, "reach")
         monitoring.register_callback(monitoring.PROFILER_ID, monitoring.events.PY_START, self._began)
         monitoring.set_events(monitoring.PROFILER_ID, monitoring.events.PY_START)
 
     def _began(self, code: CodeType, offset: int) -> Any:
-        if code.co_filename.startswith(self._package):
+        if code.co_filename.startswith(f"{TREE / 'deepnb'}{os.sep}"):
             self.ran[self._test].add(f"{Path(code.co_filename).relative_to(TREE).as_posix()}:{code.co_qualname}")
         return sys.monitoring.DISABLE  # type: ignore[attr-defined]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A test begins: what ran before is heard of again."""
         self._test = nodeid
         sys.monitoring.restart_events()  # type: ignore[attr-defined]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Only tests that pass are asked later."""
-        self.seconds[report.nodeid] += report.duration
-        if report.failed:
-            self.seconds[report.nodeid] = float("nan")
+        self.seconds[report.nodeid] += float("nan") if report.failed else report.duration
 
     def record(self) -> dict[str, Any]:
-        """The map as JSON takes it."""
-        passed = {test for test, seconds in self.seconds.items() if seconds == seconds}
-        return {
-            "seconds": {t: round(self.seconds[t], 3) for t in sorted(passed)},
-            "ran": {t: sorted(ran) for t, ran in self.ran.items() if t in passed or not t},
-        }
+        passed = {test: round(seconds, 3) for test, seconds in self.seconds.items() if seconds == seconds}
+        return {"seconds": passed, "ran": {test: sorted(self.ran[test]) for test in passed}}
 
 
 def reach(out: Path, places: list[str]) -> None:
-    """Run the tests that need neither a kernel nor a browser, and note what each runs."""
     import pytest
 
     plugin = Reach()
-    plugin.start()
     pytest.main(["-n", "0", "-p", "no:cacheprovider", "-q", "-m", UNITS, *places], plugins=[plugin])
     out.write_text(json.dumps(plugin.record()), encoding="utf-8")
 
 
-def reach_in_parts(out: Path, jobs: int = 2) -> None:
-    """`reach` for each folder of tests, `jobs` of them at a time, joined in one file."""
-    import subprocess
-
-    folders = sorted((p for p in (TREE / "tests").iterdir() if list(p.glob("test_*.py"))), key=_size, reverse=True)
-    places = [*map(str, folders), *map(str, (TREE / "tests").glob("test_*.py"))]
+def reach_in_parts(out: Path) -> None:
     parts = Path(tempfile.mkdtemp())
-    running: list[subprocess.Popen[bytes]] = []
-    for at, place in enumerate(places):
-        while len([p for p in running if p.poll() is None]) >= jobs:
-            time.sleep(0.2)
-        command = [sys.executable, "-m", "tests.support.mutants", "reach-part", str(parts / f"{at}.json"), place]
-        running.append(subprocess.Popen(command, cwd=TREE, stdout=subprocess.DEVNULL))
-    for process in running:
-        process.wait()
-    joined: dict[str, Any] = {"seconds": {}, "ran": {}}
-    for part in sorted(parts.glob("*.json")):
-        read = json.loads(part.read_text(encoding="utf-8"))
-        joined["seconds"] |= read["seconds"]
-        joined["ran"] |= {test: ran for test, ran in read["ran"].items() if test}
+    tests = TREE / "tests"
+    places = sorted({str(tests / path.relative_to(tests).parts[0]) for path in tests.rglob("test_*.py")})
+
+    def part(at: int) -> Any:
+        command = [sys.executable, "-m", "tests.support.mutants", "reach", str(parts / str(at)), places[at]]
+        subprocess.run(command, cwd=TREE, stdout=subprocess.DEVNULL)
+        return json.loads((parts / str(at)).read_text(encoding="utf-8"))
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        read = list(pool.map(part, range(len(places))))
+    joined = {key: {test: value for one in read for test, value in one[key].items()} for key in ("seconds", "ran")}
     out.write_text(json.dumps(joined), encoding="utf-8")
     print(f"{len(joined['seconds'])} tests, {sum(joined['seconds'].values()):.0f} s")
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*.py"))
 
 
 # -- running
 
 
 class _Chosen:
-    """A plugin of pytest: these tests alone, in this order."""
-
     def __init__(self, tests: list[str]) -> None:
         self.order = {test: at for at, test in enumerate(tests)}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """The chosen ones."""
         items[:] = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
 
 
@@ -288,22 +258,9 @@ def chosen(function: str, place: str, known: dict[str, Any]) -> list[str]:
     return taken
 
 
-def _preload() -> None:
-    """The large packages, before a process for each mutant is forked."""
-    with suppress(ImportError):
-        import deepagents  # noqa: F401
-        import hypothesis  # noqa: F401
-        import ipywidgets  # noqa: F401
-        import nbformat  # noqa: F401
-        import pandas  # noqa: F401
-        import polars  # noqa: F401
-        import tiktoken  # noqa: F401
-
-
-def _child(tree: Path, arguments: list[str], plugins: list[Any], seconds: float) -> str:
+def _child(arguments: list[str], plugins: list[Any], seconds: float) -> str:
     """Run pytest in a fork of this process: `passed`, `failed`, or `hangs`."""
-    pid = os.fork()
-    if pid == 0:
+    if (pid := os.fork()) == 0:
         os.setsid()
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
@@ -315,80 +272,65 @@ def _child(tree: Path, arguments: list[str], plugins: list[Any], seconds: float)
             code = int(pytest.main([*arguments, "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header"], plugins))
         finally:
             os._exit(code)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
-            return "passed" if os.waitstatus_to_exitcode(status) in (0, 5) else "failed"
-        time.sleep(0.02)
-    os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return "hangs"
+    watch = threading.Timer(seconds, os.killpg, (pid, signal.SIGKILL))
+    watch.start()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    watch.cancel()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    return "hangs" if code == -signal.SIGKILL else "passed" if code in (0, 5) else "failed"
 
 
-def _work(tree: Path, known: dict[str, Any], todo: Any, done: Any) -> None:
-    """Take mutants from a queue, and say how each ended."""
+def _begin(place: Path) -> None:
+    """Go to a copy of the tree of this process's own, with the large packages loaded, and nothing of `deepnb`."""
+    tree = place / str(os.getpid())
+    shutil.copytree(TREE, tree, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache"))
     os.chdir(tree)
     sys.path[:] = [str(tree), *(p for p in sys.path if Path(p or ".").resolve() != TREE)]
     os.environ["PYTHONPATH"], os.environ["PYTHONDONTWRITEBYTECODE"] = str(tree), "1"
     sys.dont_write_bytecode = True
+    for name in ("deepagents", "hypothesis", "ipywidgets", "nbformat", "pandas", "polars", "tiktoken"):
+        with suppress(ImportError):
+            import_module(name)
     for name in [name for name in sys.modules if name.split(".")[0] in ("deepnb", "tests")]:
         del sys.modules[name]
-    _preload()
-    while (one := todo.get()) is not None:
-        at, mutant = one
-        if (found := mutated(mutant, tree)) is None:
-            done.put((at, "gone", 0))
-            continue
-        path, function, text = found
-        before = path.read_text(encoding="utf-8")
-        path.write_text(text, encoding="utf-8")
-        place = path.relative_to(tree).as_posix()
-        tests = chosen(function, place, known)
+
+
+def _tried(mutant: Mutant, known: dict[str, Any]) -> str:
+    tree = Path.cwd()
+    if (found := mutated(mutant, tree)) is None:
+        return "gone"
+    path, function, text = found
+    tests = chosen(function, path.relative_to(tree).as_posix(), known)
+    if not tests:
+        return "passed"
+    before = path.read_text(encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    try:
         files = sorted({test.split("::")[0] for test in tests})
-        expected = sum(known["seconds"][test] for test in tests)
-        began = time.monotonic()
-        result = _child(tree, files, [_Chosen(tests)], 60 + 5 * expected) if tests else "passed"
+        return _child(files, [_Chosen(tests)], 60 + 5 * sum(known["seconds"][test] for test in tests))
+    finally:
         path.write_text(before, encoding="utf-8")
-        done.put((at, result, time.monotonic() - began))
 
 
-def run(reached: Path, out: Path, jobs: int = 2) -> None:
+def run(reached: Path, out: Path) -> None:
     """Run all mutants, and write how each ended; those that are done already in `out` are not run again."""
     mutants = [Mutant(**one) for one in json.loads(DRAWN.read_text(encoding="utf-8"))]
     known = json.loads(reached.read_text(encoding="utf-8"))
     results: dict[str, str] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
-    place = Path(tempfile.mkdtemp())
-    context = multiprocessing.get_context("spawn")
-    todo, done = context.Queue(), context.Queue()
-    open_ones = [at for at in range(len(mutants)) if str(at) not in results]
-    for at in open_ones:
-        todo.put((at, mutants[at]))
-    workers = []
-    for job in range(jobs):
-        tree = place / str(job)
-        shutil.copytree(TREE, tree, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache"))
-        todo.put(None)
-        workers.append(context.Process(target=_work, args=(tree, known, todo, done)))
-        workers[-1].start()
-    for _ in open_ones:
-        at, result, seconds = done.get()
-        results[str(at)] = result
-        out.write_text(json.dumps(results), encoding="utf-8")
-        one = mutants[at]
-        print(
-            f"{at:3} {result:6} {seconds:5.1f} s {one.file}:{one.function}: {one.before!r} -> {one.after!r}", flush=True
-        )
-    for worker in workers:
-        worker.join()
+    place, context = Path(tempfile.mkdtemp()), multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(JOBS, context, _begin, (place,)) as pool:
+        todo = {pool.submit(_tried, one, known): at for at, one in enumerate(mutants) if str(at) not in results}
+        for done in as_completed(todo):
+            at = todo[done]
+            results[str(at)] = done.result()
+            out.write_text(json.dumps(results), encoding="utf-8")
+            print(f"{at:3} {results[str(at)]:6} {mutants[at]}", flush=True)
     shutil.rmtree(place)
     print(share(results.values()))
 
 
 def share(results: Iterable[str]) -> str:
-    """What was caught of what is there."""
     there = [one for one in results if one != "gone"]
     caught = sum(one != "passed" for one in there)
     return f"{caught} of {len(there)} mutants caught ({100 * caught / max(len(there), 1):.1f} %)"
@@ -396,25 +338,22 @@ def share(results: Iterable[str]) -> str:
 
 def compare(before: Path, after: Path) -> int:
     """Name the mutants that were caught before and are not after; gives how many."""
-    first, second = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
-    mutants = json.loads(DRAWN.read_text(encoding="utf-8"))
+    first, second, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after, DRAWN))
     lost = [at for at, result in first.items() if result not in ("passed", "gone") and second.get(at) == "passed"]
     print(f"before: {share(first.values())}; after: {share(second.values())}; no longer caught: {len(lost)}")
     for at in lost:
-        one = Mutant(**mutants[int(at)])
-        print(f"{at:>3} {one.file}:{one.function}: {one.before!r} -> {one.after!r} (place {one.at})")
+        print(f"{at:>3} {Mutant(**mutants[int(at)])}")
     return len(lost)
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["draw"]:
-            DRAWN.write_text(
-                json.dumps([asdict(one) for one in draw()], indent=0, ensure_ascii=False), encoding="utf-8"
-            )
+            drawn = json.dumps([asdict(one) for one in draw()], indent=0, ensure_ascii=False)
+            DRAWN.write_text(drawn, encoding="utf-8")
         case ["reach", out]:
             reach_in_parts(Path(out))
-        case ["reach-part", out, *places]:
+        case ["reach", out, *places]:
             reach(Path(out), places)
         case ["run", reached, out]:
             run(Path(reached), Path(out))

@@ -4,8 +4,6 @@ Cells keep their ids and sources. Execution times and widget state are left out:
 panel's static twin says what it showed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -27,7 +25,6 @@ from tests.support import forks
 HERE = ROOT / "notebooks"
 FIRST = "01_first_agent.ipynb"
 BESIDE = ("data", "tapes")
-"""Directories that notebooks read."""
 ALL = tuple(sorted(HERE.glob("*.ipynb")))
 
 _VARYING = re.compile(
@@ -40,22 +37,13 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeou
 
 
 def read(path: Path) -> Any:
-    """A notebook, as nbformat 4."""
     return nbformat.read(path, as_version=4)
 
 
 def execute(
-    path: Path,
-    env: Mapping[str, str] | None = None,
-    python: Path | None = None,
-    watch: Callable[[int], object] = id,
+    path: Path, env: Mapping[str, str] | None = None, python: Path | None = None, watch: Callable[[int], object] = id
 ) -> Any:
-    """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises.
-
-    Another kernel begins at each cell with the tag `restart`. The user's home is an empty one: what is in theirs
-    (memory files, IPython's settings) is not shown. `python` is the kernels' interpreter; without it they are forks.
-    `watch` is called with a kernel's process id after each cell.
-    """
+    """The notebook with the outputs of fresh kernels in a copy of its directory; a failing cell raises."""
     notebook = read(path)
     with tempfile.TemporaryDirectory() as home, copied(path) as folder:
         variables = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), **(env or {})}
@@ -80,7 +68,6 @@ def execute(
 
 
 def kernel_manager(python: Path | None) -> AsyncKernelManager:
-    """What starts a kernel of an interpreter, or as a fork, whichever kernels are installed."""
     # of ports, two kernels that start at once can choose one
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{tempfile.mkdtemp()}/kernel")
     manager.kernel_spec.argv = [*([str(python)] if python else forks.python()), *forks.KERNEL]
@@ -89,7 +76,6 @@ def kernel_manager(python: Path | None) -> AsyncKernelManager:
 
 @contextmanager
 def copied(path: Path) -> Iterator[str]:
-    """A directory with what a notebook reads beside itself; what it writes is gone afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         for name in BESIDE:
             shutil.copytree(path.parent / name, Path(folder, name))
@@ -97,7 +83,6 @@ def copied(path: Path) -> Iterator[str]:
 
 
 def _by_kernel(notebook: Any) -> list[list[Any]]:
-    """The cells of each kernel."""
     kernels: list[list[Any]] = [[]]
     for cell in notebook.cells:
         if "restart" in cell.metadata.get("tags", ()):
@@ -115,11 +100,7 @@ def _fonts() -> str:
 
 
 def texts(notebook: Any) -> Iterator[tuple[str, str]]:
-    """(cell id, text of its outputs one below the other), times and durations masked.
-
-    How the cards of calls that run side by side are spread over outputs is a matter of time. Of a picture only its kind
-    is told: fonts, and versions of matplotlib, change its bytes.
-    """
+    """(cell id, text of its outputs one below the other), times and durations masked."""
     for cell in notebook.cells:
         parts = []
         for output in cell.get("outputs", ()):

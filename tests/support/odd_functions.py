@@ -1,7 +1,5 @@
 """Functions as notebooks have them, with the arguments that a model sends and what the call gives; and odd results."""
 
-from __future__ import annotations
-
 import datetime as dt
 import enum
 import functools
@@ -21,7 +19,6 @@ from typing_extensions import TypedDict
 from tests import DATA
 
 Case = tuple[Callable[..., Any], dict[str, Any], str | None]
-"""A function, what a call of it sends, and its result; None if it may as well be refused when it is added."""
 
 
 @dataclass
@@ -62,7 +59,6 @@ _ROW = re.compile(r"(.*?)  # (\{.*\}) -> (.*)")  # def f(a: int): return a  # {"
 
 
 def sources() -> Iterator[tuple[str, dict[str, Any], str | None]]:
-    """The functions of `tests/data/signatures.txt`, with the arguments of a call and its result, `-` where there may be none."""
     for line in (DATA / "signatures.txt").read_text(encoding="utf-8").splitlines():
         found = _ROW.fullmatch(line)
         assert found, line

@@ -4,8 +4,6 @@ Each is odd in one way: its name, its parameters, its result or its error. One t
 arguments that reached it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping, Sequence
@@ -28,16 +26,12 @@ ARGUMENTS = "said: "
 
 @dataclass(frozen=True)
 class Odd:
-    """One tool, what it is called with, and what a model is to be told."""
-
     name: str
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
     args: Mapping[str, Any] = field(default_factory=dict)
     gives: CallToolResult | ErrorData | None = None
     says: str = ""
-    """A part of the result; the arguments, if this is empty."""
     output: dict[str, Any] | None = None
-    """The schema of the result."""
     description: str = "Does it."
     fails: bool = False
 
@@ -61,17 +55,8 @@ def texts(names: Sequence[str]) -> dict[str, Any]:
 
 
 TAKEN = (
-    "self",
-    "config",
-    "runtime",
-    "run_manager",
-    "callbacks",
-    "args",
-    "kwargs",
-    "state",
-    "store",
-    "tool_call_id",
-    "v__args",
+    *("self", "config", "runtime", "run_manager", "callbacks", "args", "kwargs", "state", "store"),
+    *("tool_call_id", "v__args"),
 )
 WORDS = ("$ref", "type", "properties", "required", "items", "enum", "description")
 DRAFT_4 = {
@@ -161,7 +146,6 @@ ODD: Mapping[str, Odd] = {
 
 
 def serve() -> None:
-    """Serve them over stdio."""
     server: Any = Server("odd")
     by_name = {odd.name: odd for odd in ODD.values()}
 

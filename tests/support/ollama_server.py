@@ -1,33 +1,25 @@
 """A small Ollama on loopback: which models it has, what they can do, and a chat with scripted answers."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
+
+from tests.support.chat_server import Quiet, serving
 
 
 @dataclass
 class OllamaServer:
-    """Use it as a context manager; `models` is name -> capabilities, None where it says none."""
-
     models: Mapping[str, Sequence[str] | None]
     says: str = "Hello from this machine."
     asked: list[str] = field(default_factory=list)
     context: Mapping[str, int] = field(default_factory=dict)
-    """Name -> the longest context."""
     loaded: Mapping[str, int] = field(default_factory=dict)
-    """Name -> the context that it is loaded with."""
-    reads: int = 30
-    """Tokens of each prompt, as it reports them."""
+    reads: int = 30  # tokens of each prompt, as it reports them
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    """Of the chats."""
-    drip: threading.Event | None = None
-    """Answers come a byte at a time, without end, until it is set."""
+    host: str = ""
+    drip: threading.Event | None = None  # answers come a byte at a time, without end, until it is set
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
         self.asked.append(path)
@@ -46,14 +38,14 @@ class OllamaServer:
         counts = {"prompt_eval_count": self.reads, "eval_count": 5}
         return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": said, "done": True} | counts
 
-    def __enter__(self) -> OllamaServer:
+    def __enter__(self) -> Any:
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+        class Handler(Quiet):
+            def do_GET(self) -> None:  # noqa: N802
                 self._send(outer.answer(self.path, {}))
 
-            def do_POST(self) -> None:
+            def do_POST(self) -> None:  # noqa: N802
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 self._send(outer.answer(self.path, body))
 
@@ -66,21 +58,9 @@ class OllamaServer:
                         self.wfile.flush()
                 self.wfile.write(json.dumps(value).encode() + b"\n")
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *_: Any) -> None:
-                """A client that has gone away is nothing to report."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self._serving = serving(Handler)
+        self.host = self._serving.__enter__().removeprefix("http://")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, tb: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self._server.server_address[1]}"
+    def __exit__(self, *how: Any) -> None:
+        self._serving.__exit__(*how)

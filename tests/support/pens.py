@@ -3,8 +3,6 @@
 As a program it is a process that writes: a line of JSON for each thing to do, a line of JSON for what came of it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
@@ -30,8 +28,6 @@ class Change:
 
 
 class Pen:
-    """A writer: the user of a session, its agent, or a nested agent."""
-
     def __init__(self, session: Session, name: str, origin: str, agent: tuple[str, ...] = ()) -> None:
         self.session, self.name, self.n = session, name, 0
         self._facts = {"origin": origin, "agent": agent}
@@ -39,7 +35,6 @@ class Pen:
         self.read()
 
     def read(self) -> None:
-        """See the file as it is now."""
         if self._facts["origin"] == "user":
             self.view = self.session.memory.read(PATH).splitlines()
             return
@@ -47,14 +42,12 @@ class Pen:
             self.view = self.session.backend.read(PATH).file_data["content"].splitlines()  # type: ignore[index]
 
     def do(self, how: str, at: int) -> Change | None:
-        """Read, or change a line."""
         if how != "read":
             return self.change(how, at)
         self.read()
         return None
 
     def change(self, how: str, at: int) -> Change | None:
-        """Change a line of what it saw, by `edit`, `write` (the whole file) or `drop` (likewise)."""
         if len(self.view) < 2:
             self.read()
             return None
@@ -92,7 +85,6 @@ class Law:
 
     @property
     def text(self) -> str | None:
-        """The file as the journal tells it."""
         return self._texts.text(PATH)
 
     def check(self, log: tuple[Entry, ...], changes: list[Change]) -> None:
@@ -128,7 +120,6 @@ class Law:
             assert not change.told and not entry.conflicts
 
     def _left_of(self, line: str, lines: list[str]) -> bool:
-        """Whether something is left of what others made of a line."""
         return any(line == old or self._left_of_chain(new, line) for new, old in self._come_of.items() if new in lines)
 
     def _left_of_chain(self, line: str, origin: str) -> bool:
@@ -151,7 +142,6 @@ class Slow:
 
 
 def main(folder: str, name: str) -> None:
-    """Write into a kept directory as told on the standard input, as a user and as an agent in turns."""
     session = Session()
     session.memory.keep(Path(folder))
     backend: Any = session.backend

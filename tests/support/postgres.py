@@ -1,11 +1,8 @@
 """A PostgreSQL server for one run of tests: Debian's, as the user `postgres`, in a temporary directory on a free port."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+from tests.support.chat_server import free_port
+
 USER = "postgres"
 
 
 def missing() -> str:
-    """Why there can be no server here; empty where there can."""
     if _programs() is None:
         return "PostgreSQL's server is not installed"
     if os.geteuid() == 0 and USER not in {one.pw_name for one in pwd.getpwall()}:
@@ -27,14 +25,13 @@ def missing() -> str:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The address of a server; it is stopped, and all of it removed, at the end."""
     programs = _programs()
     assert programs is not None
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp" if os.path.isdir("/tmp") else None))
     if os.geteuid() == 0:
         shutil.chown(folder, USER)
     data = folder / "data"
-    port = _free_port()
+    port = free_port()
     try:
         _run(programs / "initdb", "-D", str(data), "-A", "trust", "-U", USER, "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
@@ -48,7 +45,6 @@ def server() -> Iterator[str]:
 
 
 def new_database(address: str) -> str:
-    """The address of a new, empty database of a server."""
     import psycopg
 
     name = f"t{uuid4().hex[:12]}"
@@ -72,9 +68,3 @@ def _run(*command: str | Path) -> None:
     )
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed: {done.stderr[-500:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -1,7 +1,5 @@
 """A session recorded and then replayed, and what of two runs has to be the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -14,22 +12,17 @@ from deepnb import Session
 from deepnb.models.tapes.tape import Tape, days_near, masked, read_tape
 
 Script = Callable[[Session], None]
-"""What is done in a session."""
 
 _OWN = ("id", "seconds", "started", "model", "checkpoint", "request", "digest", "key", "at", "usage_cost")
 """Fields that differ from run to run: ids, times, and the name of the model."""
 
 
 def replayed(made: Callable[..., Session], model: Any, script: Script, file: Path) -> tuple[Session, Session]:
-    """A session in which the script was recorded, and another of the same kind in which the tape answered.
-
-    The marks of flushes are numbered in both: they are made of ids that are drawn, and counted in the prompt.
-    """
+    """A session in which the script was recorded, and another of the same kind in which the tape answered."""
     with _marks():
         recorded = made(model=model)
         recorded.record(file)
         script(recorded)
-    assert recorded.recording is not None
     recorded.recording.stop()
     with _marks():
         again = made()
@@ -48,7 +41,6 @@ def _marks() -> Any:
 
 
 def same(a: Session, b: Session) -> None:
-    """The turns with their events, messages and files, and the transcripts, are the same in both."""
     days = days_near(a.workspace.current.now()) | days_near(b.workspace.current.now())
     for one, other in zip(a.turns, b.turns, strict=True):
         left, right = (without_run(turn, days) for turn in (one, other))
@@ -59,7 +51,6 @@ def same(a: Session, b: Session) -> None:
 
 
 def _alike(a: Any, b: Any) -> None:
-    """The two are equal; where they are not, the first place in which they differ is named."""
     if isinstance(a, list) and isinstance(b, list):
         assert len(a) == len(b), f"{a!r} is not {b!r}"
         for one, other in zip(a, b, strict=True):
@@ -95,10 +86,8 @@ def _rows(session: Session, days: frozenset[str]) -> list[dict[str, Any]]:
 
 
 def tape(file: Path) -> Tape:
-    """What is in a file."""
     return read_tape(file.read_bytes(), file.name)
 
 
 def untimed(tape: Tape) -> list[tuple[Any, ...]]:
-    """The exchanges of a tape without their times and the names of models."""
     return [(e.purpose, e.tools, e.messages, tuple(p for _, p in e.pieces), e.error) for e in tape.exchanges]

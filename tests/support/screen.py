@@ -1,7 +1,5 @@
 """A screen that remembers every state of every output."""
 
-from __future__ import annotations
-
 import io
 import time
 from typing import Any
@@ -46,7 +44,6 @@ class _Output:
 
 
 def until(said: Cell | io.StringIO, words: str) -> None:
-    """Wait until a cell's last output, or a terminal, says it."""
     end = time.monotonic() + 30
     while words not in (said.getvalue() if isinstance(said, io.StringIO) else "".join(said.last[-1:])):
         assert time.monotonic() < end, f"{words} is not said"

@@ -1,7 +1,5 @@
 """`python -m tests.support.screenshots [DIR]` takes the pictures of README and the reference in JupyterLab, of what it really shows."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile
@@ -17,8 +15,6 @@ LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\npla
 
 @dataclass(frozen=True)
 class Picture:
-    """Cells to run, and the one that is shown from its top; `click` is a tab or a fold in it."""
-
     name: str
     cells: tuple[str, ...]
     shown: str
@@ -70,7 +66,6 @@ PICTURES = (
 
 
 def take(picture: Picture, context: Any, address: str, target: Path) -> None:
-    """Run the cells in JupyterLab, and take the picture from the shown cell on."""
     lab = Notebook(context, address, f"{picture.name}.ipynb")
     lab.page.set_viewport_size({"width": 1200, "height": picture.height})
     lab.run_all()

@@ -1,7 +1,5 @@
 """The scripted model of `deepnb.testing`, and what only our own tests need of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -16,7 +14,6 @@ __all__ = ["Paid", "Scripted", "call", "prompt", "results", "says", "session", "
 
 
 def session(*answers: Any, **options: Any) -> Session:
-    """A session with a model that gives these answers."""
     return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
 
 
@@ -26,17 +23,14 @@ def says(s: Session, *answers: Any) -> None:
 
 
 def prompt(s: Session) -> str:
-    """The system prompt of the last request."""
     return str(s.options.model.requests[-1][0].text)
 
 
 def results(s: Session) -> list[str]:
-    """What the calls of the last turn gave."""
     return [event.result for event in s.last.events if isinstance(event, ToolEnded)] if s.last else []
 
 
 def unasked(*tools: Any) -> dict[str, Any]:
-    """Options of a session with tools of the user's that run without asking."""
     return {"tools": list(tools), "approve": {getattr(t, "name", None) or t.__name__: "allow" for t in tools}}
 
 

@@ -3,8 +3,6 @@
 It prints a line of JSON for each tool call that begins or ends, and for the turn, or the error, in the end.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -19,7 +17,6 @@ from tests import ROOT
 
 @contextmanager
 def client(url: str, thread: str, prompt: str) -> Iterator[subprocess.Popen[str]]:
-    """That program, which is killed in the end."""
     command = [sys.executable, "-m", "tests.support.server_client", url, thread, prompt]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
@@ -30,8 +27,6 @@ def client(url: str, thread: str, prompt: str) -> Iterator[subprocess.Popen[str]
 
 
 def told(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The next line."""
-    assert process.stdout is not None
     line = process.stdout.readline()
     assert line, "the program has ended"
     found: dict[str, Any] = json.loads(line)

@@ -1,7 +1,5 @@
 """A real IPython shell in this process, a cell at a time: what was printed, what it gave, what went wrong."""
 
-from __future__ import annotations
-
 import atexit
 import io
 from contextlib import redirect_stderr, redirect_stdout
@@ -16,8 +14,6 @@ from traitlets.config import Config
 
 @dataclass(frozen=True)
 class Ran:
-    """One cell that was run."""
-
     out: str
     err: str
     value: Any
@@ -25,7 +21,6 @@ class Ran:
 
     @property
     def asks(self) -> bool:
-        """Whether it ended at a card, which stops Run All."""
         return type(self.error).__name__ == "ApprovalNeeded"
 
     @property
@@ -35,8 +30,6 @@ class Ran:
 
 
 class Shell:
-    """A shell of its own; only one lives at a time."""
-
     def __init__(self) -> None:
         config = Config()
         config.HistoryManager.enabled = False
@@ -45,20 +38,17 @@ class Shell:
         self.ip = InteractiveShell.instance(config=config)
 
     def run(self, cell: str, cell_id: str | None = None) -> Ran:
-        """Run a cell as a front end would."""
         out, err = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             result = self.ip.run_cell(cell, store_history=False, cell_id=cell_id)
         return Ran(out.getvalue(), err.getvalue(), result.result, result.error_before_exec or result.error_in_exec)
 
     def ok(self, cell: str, cell_id: str | None = None) -> str:
-        """What a cell that must not fail printed."""
         ran = self.run(cell, cell_id)
         assert (ran.error is None and not ran.err) or ran.asks, f"{cell!r}: {ran.err or ran.error}"
         return ran.out
 
     def fails(self, cell: str) -> str:
-        """The one line that a cell which must fail said; anything more (a traceback) is an error."""
         ran = self.run(cell)
         assert ran.error is not None, f"{cell!r} did not fail: {ran.out}"
         assert "Traceback" not in ran.out + ran.err, ran.out + ran.err
@@ -68,13 +58,11 @@ class Shell:
 
     @property
     def session(self) -> Any:
-        """The session of the loaded extension."""
         import deepnb
 
         return deepnb.current()
 
     def close(self) -> None:
-        """Unload, and give the place to the next."""
         self.run("%unload_ext deepnb")
         with patch("gc.collect"):  # IPython asks for one, which is half of the time of a test with a shell
             self.ip.atexit_operations()
@@ -84,7 +72,6 @@ class Shell:
 
 @pytest.fixture
 def bare_shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A shell without deepnb."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     shell = Shell()
     yield shell
@@ -93,6 +80,5 @@ def bare_shell(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def shell(bare_shell: Shell) -> Shell:
-    """A shell with deepnb loaded."""
     bare_shell.ok("%load_ext deepnb")
     return bare_shell

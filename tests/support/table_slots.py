@@ -1,16 +1,124 @@
 """What is drawn for a question about a table, and the true answers by pandas."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 
-from tests.support.question_tables import Table
 from tests.support.table_verdicts import Label, Truth
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    value: Any
+    frame: pd.DataFrame  # the same for pandas; text is text, and missing is missing
+    numbers: tuple[str, ...]
+    texts: tuple[str, ...]
+    time: pd.Series | None = None
+    time_column: str | None = None  # the column that says it; None for the index
+    id: str | None = None  # a column whose numbers name the rows, once each
+    bools: tuple[str, ...] = ()
+
+
+@cache
+def tables() -> dict[str, Table]:
+    made = (_crates(), _orders(), _customers(), _readings(), _parcels(), _sales(), _answers(), _invoices())
+    return {one.name: one for one in made}
+
+
+def _days(rng: np.random.Generator, first: str, days: int, count: int) -> pd.Series:
+    return pd.Series(pd.Timestamp(first) + pd.to_timedelta(rng.integers(0, days, count), unit="D"))
+
+
+def _pick(rng: np.random.Generator, labels: str, count: int, missing: float = 0.0) -> pd.Series:
+    names = labels.split("|")
+    weights = np.arange(len(names), 0, -1) + 1.0
+    picked = pd.Series(rng.choice(names, count, p=weights / weights.sum()), dtype=object)
+    return picked.mask(pd.Series(rng.random(count) < missing), None)
+
+
+def _crates() -> Table:
+    rng, n = np.random.default_rng(1), 300
+    f = pd.DataFrame({"depot": _pick(rng, "Bergen|Turku|Gdansk|Malmo", n), "weight": rng.integers(3, 90, n)})
+    f["state"], f["crate_id"] = _pick(rng, "intact|broken|lost", n), np.arange(n) * 3 + 5001
+    f["packed"] = _days(rng, "2026-01-01", 150, n)
+    return Table("crates", f, f, ("weight",), ("depot", "state"), f["packed"], "packed", "crate_id")
+
+
+def _orders() -> Table:
+    rng, n = np.random.default_rng(2), 1_203
+    when = _days(rng, "2025-09-01", 240, n).mask(pd.Series(rng.random(n) < 0.03))
+    form = rng.choice(["%Y-%m-%d", "%d %b %Y", "%B %d, %Y"], n, p=[0.6, 0.2, 0.2])
+    text = [None if pd.isna(day) else day.strftime(style) for day, style in zip(when, form, strict=True)]
+    f = pd.DataFrame({"order_id": np.arange(n) + 100_001, "region": _pick(rng, "North|South|West|East", n, 0.04)})
+    f["amount"] = pd.Series(rng.gamma(2, 60, n).round(2)).mask(pd.Series(rng.random(n) < 0.07))
+    f["items"], f["status"] = rng.integers(1, 12, n), _pick(rng, "shipped|open|cancelled|returned", n)
+    f["ordered"] = text
+    return Table("orders", f, f, ("amount", "items"), ("region", "status"), when, "ordered", "order_id")
+
+
+def _customers() -> Table:
+    rng, n = np.random.default_rng(3), 90
+    f = pd.DataFrame(
+        {"customer_id": rng.integers(2_001, 2_080, n), "name": _pick(rng, "Ana Li|Bo Berg|Cem Kaya|Dee", n)}
+    )
+    f["city"], f["age"] = _pick(rng, "Lisbon|Porto|Faro", n), rng.integers(18, 80, n)
+    f["spent"], f["joined"] = rng.gamma(2, 150, n).round(1), _days(rng, "2023-02-01", 900, n)
+    f = pd.concat([f, f.iloc[[4, 17, 33]]], ignore_index=True)
+    return Table("customers", f, f, ("age", "spent"), ("name", "city"), f["joined"], "joined")
+
+
+def _readings() -> Table:
+    rng, n = np.random.default_rng(4), 720
+    index = pd.date_range("2025-11-03", periods=n, freq="4h")
+    f = pd.DataFrame({"sensor": _pick(rng, "alpha|beta|gamma", n).array}, index=index)
+    f["temperature"] = np.where(rng.random(n) < 0.05, np.nan, (rng.normal(12, 6, n)).round(2))
+    f["humidity"], f["failed"] = rng.integers(20, 100, n), rng.random(n) < 0.08
+    return Table(
+        "readings", f, f, ("temperature", "humidity"), ("sensor",), pd.Series(index, index=index), bools=("failed",)
+    )
+
+
+def _parcels() -> Table:
+    rng, n = np.random.default_rng(5), 40
+    f = pd.DataFrame({"parcel_id": np.arange(n) + 901, "carrier": _pick(rng, "Posti|DHL|Bring", n)})
+    f["weight_kg"], f["price"] = rng.gamma(2, 3, n).round(2), rng.integers(5, 60, n).astype(float)
+    f["country"], f["sent"] = _pick(rng, "Finland|Norway|Estonia", n), _days(rng, "2026-03-01", 90, n)
+    value = pl.from_dict({name: column.tolist() for name, column in f.items()})
+    return Table("parcels", value, f, ("weight_kg", "price"), ("carrier", "country"), f["sent"], "sent", "parcel_id")
+
+
+def _sales() -> Table:
+    rng, n = np.random.default_rng(6), 200
+    f = pd.DataFrame({"城市": _pick(rng, "北京|上海|广州|成都", n), "产品": _pick(rng, "茶叶|咖啡|可可", n)})
+    f["数量"], f["金额"] = rng.integers(1, 40, n), rng.gamma(3, 80, n).round(2)
+    f["日期"] = _days(rng, "2025-06-01", 300, n)
+    return Table("sales", f, f, ("数量", "金额"), ("城市", "产品"), f["日期"], "日期")
+
+
+def _answers() -> Table:
+    rng, n = np.random.default_rng(7), 150
+    f = pd.DataFrame({"respondent_id": np.arange(n) + 7_001, "group": _pick(rng, "control|treated|waiting", n, 0.1)})
+    f["score"] = rng.integers(1, 41, n)
+    f["age"] = pd.Series(rng.integers(16, 75, n).astype(float)).mask(pd.Series(rng.random(n) < 0.12))
+    f["satisfied"], f["would_recommend"] = rng.random(n) < 0.6, rng.random(n) < 0.35
+    bools = ("satisfied", "would_recommend")
+    return Table("answers", f, f, ("score", "age"), ("group",), id="respondent_id", bools=bools)
+
+
+def _invoices() -> Table:
+    rng, n = np.random.default_rng(8), 400
+    f = pd.DataFrame({"Order Date": _days(rng, "2024-03-01", 700, n)})
+    f["Customer Name"], f["Ship Mode"] = _pick(rng, "Ito|Okoro|Lind|Mata", n), _pick(rng, "Standard|Express|Pickup", n)
+    f["unit price"], f["Quantity"] = rng.gamma(2, 20, n).round(2), rng.integers(1, 25, n)
+    texts = ("Customer Name", "Ship Mode")
+    return Table("invoices", f, f, ("unit price", "Quantity"), texts, f["Order Date"], "Order Date")
 
 
 class UnfitError(Exception):
@@ -24,8 +132,6 @@ STATS = {
     "max": ("maximum", "highest", "largest"),
     "min": ("minimum", "lowest", "smallest"),
 }
-ZH_STATS = {"mean": "平均值", "sum": "总和", "median": "中位数", "max": "最大值", "min": "最小值"}
-DAY = pd.Timedelta(days=1)
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
@@ -78,10 +184,7 @@ class Slots:
     up = cached_property(lambda s: s.rng.random() < 0.6)
     best = cached_property(lambda s: s.rng.choice(("highest", "largest") if s.up else ("lowest", "smallest")))
     most = cached_property(lambda s: "most" if s.up else "fewest")
-    zbest = cached_property(lambda s: "最高" if s.up else "最低")
     stat = cached_property(lambda s: s.rng.choice(list(STATS)))
-    level = cached_property(lambda s: s.rng.choice(["mean", "median", "max", "min"]))
-    zstat = cached_property(lambda s: ZH_STATS[s.stat])
     rows = cached_property(lambda s: s.rng.choice(["rows", "rows", "records", "entries"]))
     m = cached_property(lambda s: s.rng.choice(sorted(s.months.dropna().unique())))
     zm = cached_property(lambda s: f"{s.m.year}年{s.m.month}月")
@@ -107,9 +210,6 @@ class Slots:
     def echoes(self) -> tuple[float, ...]:
         drawn = [self.__dict__[slot] for slot in ("k", "x", "y", "far") if slot in self.__dict__]
         return tuple(float(one) for one in drawn)
-
-
-# -- truths
 
 
 def num(s: Slots, value: float, *wrong: float) -> Truth:
@@ -157,7 +257,6 @@ def label(group: Any) -> Label:
 
 
 def per(s: Slots, values: pd.Series, ordered: bool = False) -> Truth:
-    """A number for each group, of at most twelve."""
     if not 1 < len(values) <= 12 or (ordered and values.duplicated().any()):
         raise UnfitError
     labels = tuple(map(label, values.index))
@@ -190,7 +289,6 @@ def rows(s: Slots, chosen: pd.DataFrame, others: pd.DataFrame, ordered: bool = F
 
 
 def top(s: Slots, up: bool | None = None, frame: pd.DataFrame | None = None) -> Truth:
-    """The k rows with the largest, or smallest, n."""
     frame = (s.f if frame is None else frame).dropna(subset=s.n)
     frame = frame.sort_values(s.n, ascending=not (s.up if up is None else up), kind="stable")
     if len(frame) <= s.k or frame[s.n].iloc[s.k - 1] == frame[s.n].iloc[s.k]:
@@ -206,7 +304,6 @@ def top_groups(s: Slots, values: pd.Series, up: bool = True) -> Truth:
 
 
 def which_row(s: Slots, up: bool | None = None) -> Truth:
-    """The id of the row with the largest, or smallest, n."""
     frame = s.f.sort_values(s.n, ascending=not (s.up if up is None else up))
     if frame[s.n].iloc[0] == frame[s.n].iloc[1]:
         raise UnfitError
@@ -224,12 +321,7 @@ def repeated(s: Slots, keep: Any = "first") -> int:
     return int(s.f.duplicated(keep=keep).sum())
 
 
-def yes(number: float) -> Truth:
-    return Truth("yes", (float(number),), ("yes" if number else "no",))
-
-
 def missing(s: Slots) -> Truth:
-    """The columns in which values are missing."""
     gaps = s.f.isna().sum()
     if not gaps.any():
         return Truth("number", (0,))
@@ -256,7 +348,6 @@ def dated(s: Slots, first: Any = None, last: Any = None) -> Any:
 
 
 def size(s: Slots, column: Any = None, chosen: Any = None) -> pd.Series:
-    """How many rows there are of each group."""
     by = s.f[s.c] if column is None else column
     return by[chosen].value_counts() if chosen is not None else by.value_counts()
 

@@ -1,7 +1,5 @@
 """Whether the text of an answer about a table is right, a refusal, or wrong."""
 
-from __future__ import annotations
-
 import calendar
 import re
 from collections.abc import Callable, Iterator
@@ -17,8 +15,6 @@ Kind = Literal["number", "label", "labels", "time", "rows", "series", "yes", "de
 
 @dataclass(frozen=True)
 class Truth:
-    """What a right answer says, and what only a wrong one says."""
-
     kind: Kind
     numbers: tuple[float, ...] = ()
     """A number: forms of which one suffices. Rows: one number of each row. A label, a time: the figure that belongs to
@@ -28,40 +24,23 @@ class Truth:
     wrong: tuple[float | Label, ...] = ()
     """Figures that may not stand before the right one; labels that may not stand before it, or not at all."""
     ordered: bool = False
-    """Whether rows or groups must stand in this order."""
     echoes: tuple[float, ...] = ()
-    """Figures of the question, which an answer may repeat."""
     shape: bool = False
     """Whether the number of rows and columns is what is asked; elsewhere `300 rows and 5 columns` is no figure."""
     refuse: bool = False
-    """Whether only a refusal is right."""
 
 
 _REFUSALS = (
-    "have no rule",
-    "i cannot place",
-    "i can't place",
-    "could not place",
-    "nothing in my prompt",
-    "i remember nothing about that",
-    "can't tell",
-    "has no column like",
-    "没有规则",
-    "没有对应的规则",
-    "看不出",
-    "没有类似",
-    "无法理解",
-    "不明白",
-    "提示词里没有",
-    "提示中没有",
+    *("have no rule", "i cannot place", "i can't place", "could not place", "nothing in my prompt"),
+    *("i remember nothing about that", "can't tell", "has no column like", "没有规则", "没有对应的规则", "看不出"),
+    *("没有类似", "无法理解", "不明白", "提示词里没有", "提示中没有"),
 )
 _EMPTY = r"missing|rows?|values?|nans?|nulls?|blanks?|empty|gaps?|duplicat\w*|repeated|twice"
 _NONE = re.compile(
     rf"^\W*(?:no|none|nothing|zero)\b|\b(?:no|none|zero|nothing)\b[^.\n]{{0,30}}\b(?:{_EMPTY})\b"
     rf"|\b(?:{_EMPTY})\b[^.\n]{{0,30}}\bnone\b|没有|无(?!法)|不存在",
     re.IGNORECASE,
-)
-"""`No rows are repeated`, `Missing values: none`; not `list_variables shows none`."""
+)  # `No rows are repeated`, `Missing values: none`; not `list_variables shows none`
 _SHAPE = re.compile(r"\d+ rows?(?:,| and| x| by)? \d+ columns?|\d+ 行 ?[,，x]? ?\d+ 列")
 _YES = re.compile(r"\b(yes|there (?:is|are) (?!no\b|none\b))|^有|是的|(?<!没)有", re.IGNORECASE)
 _FIGURE = re.compile(r"(?<![A-Za-z0-9_.])([-−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)(\s?[%％])?")
@@ -78,15 +57,9 @@ _MOST = 6
 not the first."""
 
 
-def is_refusal(text: str) -> bool:
-    """Whether the first line of an answer says that there is none."""
-    first = text.strip().partition("\n")[0].lower().replace("’", "'")
-    return any(words in first for words in _REFUSALS)
-
-
 def verdict(truth: Truth, answer: str) -> Verdict:
-    """Judge the text of an answer; a refusal is right where any figure would be wrong."""
-    if is_refusal(answer):
+    first = answer.strip().partition("\n")[0].lower().replace("’", "'")
+    if any(words in first for words in _REFUSALS):
         return "right" if truth.refuse else "refused"
     text = answer if truth.shape else _SHAPE.sub("(its shape)", answer)
     return "right" if not truth.refuse and _CHECKS[truth.kind](truth, text) else "wrong"
@@ -107,7 +80,6 @@ def same(written: str, percent: bool, value: float) -> bool:
 
 
 def dates(text: str) -> list[tuple[int, int, int | None, int, int | None]]:
-    """The dates in a text, in their order: start, end, year, month, day."""
     found: list[tuple[int, int, int | None, int, int | None]] = []
     for pattern in _DATES:
         for one in pattern.finditer(text):
@@ -121,7 +93,6 @@ def dates(text: str) -> list[tuple[int, int, int | None, int, int | None]]:
 
 
 def figures(text: str) -> list[tuple[int, str, bool]]:
-    """The figures in a text that are no part of a date: where, as written, whether percent."""
     for start, end, *_ in dates(text):
         if re.search(r"\d", text[start:end]):
             text = text[:start] + "#" * (end - start) + text[end:]
@@ -129,7 +100,6 @@ def figures(text: str) -> list[tuple[int, str, bool]]:
 
 
 def places(text: str, label: Label) -> Iterator[tuple[int, int]]:
-    """Where a text names a label, in any case, or a period in any form."""
     if isinstance(label, pd.Period):
         yield from ((start, end) for start, end, y, m, d in dates(text) if _is_period(label, y, m, d))
         return
@@ -146,7 +116,6 @@ def _is_period(period: pd.Period, year: int | None, month: int, day: int | None)
 
 
 def _first(text: str, value: float) -> int:
-    """Where a value is written first; -1 where it is not."""
     return next((at for at, written, percent in figures(text) if same(written, percent, value)), -1)
 
 
@@ -162,7 +131,6 @@ def _number(truth: Truth, text: str) -> bool:
 
 
 def _figure_fits(truth: Truth, text: str) -> bool:
-    """Whether the figures beside a label, if any, hold the right one."""
     given = [one for one in figures(text) if not any(same(one[1], one[2], value) for value in truth.echoes)]
     return not truth.numbers or not given or any(_first(text, value) >= 0 for value in truth.numbers)
 
@@ -207,10 +175,6 @@ def _yes(truth: Truth, text: str) -> bool:
     return no if truth.labels == ("no",) else not no and bool(_YES.search(text))
 
 
-def _description(truth: Truth, text: str) -> bool:
-    return _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)
-
-
 _CHECKS: dict[Kind, Callable[[Truth, str], bool]] = {
     "number": _number,
     "label": _label,
@@ -219,5 +183,7 @@ _CHECKS: dict[Kind, Callable[[Truth, str], bool]] = {
     "rows": _rows,
     "series": _series,
     "yes": _yes,
-    "description": _description,
+    "description": lambda truth, text: (
+        _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)
+    ),
 }

@@ -1,7 +1,5 @@
 """A table of cases is one test that lists all its failures."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
@@ -64,7 +62,6 @@ def every_row(
 
 @contextmanager
 def _of_the_row(fixtures: dict[str, Any], at: int) -> Iterator[dict[str, Any]]:
-    """The fixtures as one row is given them."""
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"row{at}"

@@ -3,27 +3,21 @@
 The answers are scripted and come from local servers; no LLM is asked. `python -m tests.support.tapes` makes them anew.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from deepnb import Session
+from deepnb.engine.retries import RETRIES
 from tests import ROOT
-from tests.support.anthropic_server import AnthropicServer
-from tests.support.chat_server import Say, Think, Use
-from tests.support.openai_server import OpenAIServer
-from tests.support.prefix_cache import PrefixCache
+from tests.support.chat_server import PrefixCache, Say, Think, Use
+from tests.support.contract import SERVED
 
 HERE = ROOT / "notebooks" / "tapes"
 NOTE = "scripted, no LLM"
 WINDOW = 16_000
 PACE = 40
-"""Milliseconds from piece to piece."""
 
 PROMPTS = (
     "Remember: the report is due on 12 March. Write a dry opening in /a.md, a warm one in /b.md.",
@@ -62,30 +56,13 @@ ANSWERS: list[Any] = [
 ]
 
 
-@contextmanager
-def openai() -> Iterator[Any]:
-    """A model of OpenAI's protocol that gives the answers."""
-    from langchain_openai import ChatOpenAI
-
-    with OpenAIServer(list(ANSWERS), cache=PrefixCache()) as server:
-        yield ChatOpenAI(model="scripted-openai", base_url=server.url, api_key="none", profile=_profile(False))  # type: ignore[arg-type]
-
-
-@contextmanager
-def anthropic() -> Iterator[Any]:
-    """A model of Anthropic's protocol that gives them."""
-    from langchain_anthropic import ChatAnthropic
-
-    with AnthropicServer(list(ANSWERS)) as server:
-        yield ChatAnthropic(model="scripted-anthropic", base_url=server.url, api_key="none", profile=_profile(True))  # type: ignore[call-arg, arg-type]
-
-
-MODELS: dict[str, Callable[[], Any]] = {"openai": openai, "anthropic": anthropic}
+MODELS = ("openai", "anthropic")
 
 
 def make(name: str, file: Path) -> Session:
-    """Make one of the tapes; gives the session that it is of."""
-    with MODELS[name]() as model:
+    profile = {"max_input_tokens": WINDOW, "reasoning_output": name == "anthropic"}
+    settings = {"model": f"scripted-{name}", "api_key": "none", "max_retries": RETRIES, "profile": profile}
+    with SERVED[name](ANSWERS, PrefixCache(), **settings) as (model, _):
         session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 1, 15, 9, 30, tzinfo=UTC))
         recording = session.record(file, note=NOTE, overwrite=True)
         for prompt in PROMPTS:
@@ -101,10 +78,6 @@ def _paced(line: str) -> str:
     if "answer" in value:
         value["answer"] = [[PACE * i, piece] for i, (_, piece) in enumerate(value["answer"])]
     return json.dumps(value, ensure_ascii=False) + "\n"
-
-
-def _profile(thinks: bool) -> Any:
-    return {"max_input_tokens": WINDOW, "reasoning_output": thinks}
 
 
 if __name__ == "__main__":

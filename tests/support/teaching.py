@@ -1,7 +1,5 @@
 """What the teaching model does next, asked in one conversation."""
 
-from __future__ import annotations
-
 from deepnb.models.teaching.conversation import Conversation, Step
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.talk import Use, plan

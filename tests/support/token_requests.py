@@ -6,8 +6,6 @@ and a first prompt (deepnb's own first request, kept as it was that day), then m
 reports of it is the sum of its texts, and what ChatML puts round each message and before the answer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,8 +23,7 @@ FILE = DATA / "token_requests.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
 FIRST = [row for row in ROWS if row["kind"] == "first request"]
 KINDS = [row for row in ROWS if row["kind"] != "first request"]
-LONG = 3_000
-"""Tokens, at least, by which a request of a kind is longer than the first one."""
+LONG = 3_000  # tokens, at least, by which a request of a kind is longer than the first one
 _ROUND, _BEFORE = 5, 3
 """Tokens of ChatML: `<|im_start|>user`, a line end, `<|im_end|>`, a line end; `<|im_start|>assistant`, a line end."""
 
@@ -35,25 +32,18 @@ Tokenizer = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Counted:
-    """Requests with one kind of text, each as a multiple of what a tokenizer has."""
-
     kind: str
-    first: float
-    """Where only the first request was reported, which holds nothing of the kind."""
-    own: float
-    """Where one that holds messages of the kind was reported, too, and the next holds twice as many."""
-    plain: float
-    """By the counter alone, of the same request as `own`."""
+    first: float  # where only the first request was reported, which holds nothing of the kind
+    own: float  # where one that holds messages of the kind was reported, too, and the next holds twice as many
+    plain: float  # by the counter alone, of the same request as `own`
 
 
 def stored(tokenizer: str) -> Tokenizer:
-    """Return the tokens that are kept of the texts."""
     known: Mapping[str, int] = {row["text"]: row[tokenizer] for row in ROWS}
     return lambda text: known[text]
 
 
 def counted(count: Tokenizer, exact: Tokenizer) -> list[Counted]:
-    """Count a request of each kind with `count`, against a provider that has the tokenizer `exact`."""
     return [_counted(row, count, exact) for row in KINDS]
 
 

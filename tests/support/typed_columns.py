@@ -1,7 +1,5 @@
 """Columns of 60 kinds as notebooks have them, each with the values that Python has for it and how JSON writes them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import pathlib
 import uuid
@@ -15,22 +13,16 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-ROWS = (2, 0, 1, 2, None, 1, 2, 0)
-"""Which of a kind's three values, the least first, is in which row."""
+ROWS = (2, 0, 1, 2, None, 1, 2, 0)  # which of a kind's three values, the least first, is in which row
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A column under the name `x`, beside the number `n` of each row and a group `g`."""
-
     name: str
     table: Any
-    values: tuple[Any, Any, Any]
-    """Three values from the least to the most, as Python compares them."""
+    values: tuple[Any, Any, Any]  # three values from the least to the most, as Python compares them
     written: tuple[Any, Any, Any]
-    """What a model writes for them."""
-    absent: Any
-    """What it writes for a value of the kind that no row has; None if there is none."""
+    absent: Any  # what it writes for a value of the kind that no row has; None if there is none
     rows: tuple[int | None, ...] = ROWS
     ordered: bool = True
     mean: bool = False

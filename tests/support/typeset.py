@@ -1,7 +1,5 @@
 """What the page's MathJax takes for math in some markup, by the rules of its `FindTeX`."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
@@ -12,8 +10,6 @@ _END = {"$$": "$$", "$": "$", "\\(": "\\)", "\\[": "\\]"}
 
 
 class _Strings(HTMLParser):
-    """The stretches of text that no element breaks: a formula lies in one of them."""
-
     def __init__(self, markup: str) -> None:
         super().__init__(convert_charrefs=True)
         self.strings = [""]
@@ -37,7 +33,6 @@ class _Strings(HTMLParser):
 
 
 def typeset(markup: str) -> tuple[str, ...]:
-    """The formulas in `markup`, with their delimiters, in order."""
     return tuple(found for string in _Strings(markup).strings for found in _formulas(string))
 
 

@@ -5,8 +5,7 @@ from functools import cache
 from deepnb import Session
 from deepnb.models.teaching import TeachingModel
 
-_ROOM = 400
-"""Tokens between a thread's first request and the trigger: a few short turns."""
+_ROOM = 400  # tokens between a thread's first request and the trigger: a few short turns
 
 
 @cache
@@ -14,5 +13,4 @@ def tight_window() -> int:
     """Tokens of a window whose trigger at 85 % a thread of the offline model compacts within nine short prompts."""
     session = Session(TeachingModel(), namespace={})
     budget = session.run("what can you do?").budget
-    assert budget is not None
     return int((budget.total + _ROOM) / 0.85)

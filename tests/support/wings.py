@@ -1,7 +1,5 @@
 """Tests of two features, one of which is a wing: they are left out with it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
@@ -9,9 +7,7 @@ import pytest
 from deepnb.values.wings import WINGS
 
 wing = pytest.mark.wing
-"""The mark of such a test, or of a row of a table: `@wing("compare")`."""
 
 
 def are_here(marks: Iterable[pytest.Mark | pytest.MarkDecorator]) -> bool:
-    """Return whether each wing that these marks name is in this copy of deepnb."""
     return all(mark.args[0] in WINGS for mark in marks if mark.name == "wing")

@@ -1,7 +1,5 @@
 """Every view there is, in which every text is a word of its own."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

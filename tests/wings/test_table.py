@@ -1,7 +1,5 @@
 """The table of wings: what it names is there, and what is taken out of it says that it is not here."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -30,10 +28,8 @@ ASKED = {
     "python -m deepnb lab": ["main('lab')"],
     "python -m deepnb tour": ["main('tour')"],
     "python -m deepnb acp": ["main('acp')"],
-}
-"""What asks for a name, if that is not to be seen from it."""
+}  # what asks for a name, if that is not to be seen from it
 ERRORS = {"%": "UsageError", "import ": "ImportError", "main(": "SystemExit", "deepnb.Session": "NotInstalledError", "deepnb.": "AttributeError"}  # fmt: skip
-"""How a cell begins -> the error that it ends with."""
 TAKEN_OUT = """
 import contextlib, io, json, sys
 from deepnb.values.wings import WINGS
@@ -63,7 +59,6 @@ print(json.dumps([said, [turn.prompt for turn in session.turns], sorted({*dir(de
 
 
 def asked(name: str) -> list[str]:
-    """What asks for a name of a wing: cells that end with an error where the wing was taken out."""
     kind, _, rest = name.partition(" ")
     if name in ASKED or kind == "%agent":
         return ASKED.get(name) or [f"{name}{more}" for more in ("", "?", " -h", " stop 1")] + [f"%agent help {rest}"]
@@ -71,7 +66,6 @@ def asked(name: str) -> list[str]:
 
 
 def error_of(cell: str, name: str) -> tuple[str, str]:
-    """The kind of error that a cell ends with, and its line."""
     kind = next((error for start, error in ERRORS.items() if cell.startswith(start)), "NotInstalledError")
     name = {"%agent help TOPIC": "%agent help WORD"}.get(name, name.removeprefix("import "))
     what = f"{'%agent ' * name.startswith('--')}{name} is not in this copy of deepnb"

@@ -1,7 +1,5 @@
 """Two graphs as somebody serves them; their model goes by the prompt, so that it answers the same wherever it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -31,7 +29,6 @@ class Ruled(ScriptedModel):
 
 
 def _call(word: str, rest: str, done: int, id_: str) -> AIMessage | None:
-    """The tool call that a word asks for, where it is not made yet."""
     if word == "nap" and done < int(rest):
         return call("nap", id_, number=done)
     if done:

@@ -1,8 +1,7 @@
 """A prompt with several options in forks of a thread: what comes of each, and that the session stays as it is."""
 
-from __future__ import annotations
-
 import signal
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
 POLICIES: tuple[Refresh, ...] = ("thread", "call", "delta")
+GHENT = "Remember that the office is in Ghent."
 
 
 def everything(session: Session) -> Any:
-    """All of a session that a comparison could change."""
     work = session.workspace
     thread = work.thread
     names = [info.name for info in session.threads]
@@ -41,7 +40,6 @@ def shown(found: Comparison) -> ComparisonView:
 
 
 def on_disk(folder: Path) -> dict[str, bytes]:
-    """The files below a directory."""
     return {str(file): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
@@ -54,41 +52,26 @@ def stale(session: Session) -> Session:
     return session
 
 
-def _kept(folder: Path) -> Session:
-    session = Session()
-    session.memory.keep(folder / "memory")
-    return session
+HOMES = ("plain", "kept", "persisted", "apart", "shared")
 
 
-def _apart(folder: Path) -> Session:
-    session = Session()
-    session.run("Remember that I prefer tabs.")
-    session.new("apart", empty=True)
-    return session
-
-
-def _shared(folder: Path) -> Session:
-    session = Session()
-    session.new("group", shared=True)
-    return session
-
-
-HOMES = {
-    "plain": lambda folder: Session(),
-    "kept": _kept,
-    "persisted": lambda folder: Session(persist=folder / "session.db"),
-    "apart": _apart,
-    "shared": _shared,
-}
+def begun(home: str, folder: Path) -> Session:
+    session = Session(persist=folder / "session.db") if home == "persisted" else Session()
+    if home == "kept":
+        session.memory.keep(folder / "memory")
+    if home == "apart":
+        session.run("Remember that I prefer tabs.")
+        session.new("apart", empty=True)
+    if home == "shared":
+        session.new("group", shared=True)
+    return stale(session)
 
 
 @pytest.mark.slow
 @every_row("home", HOMES)
-@every_row(
-    "prompt", ["when is the release?", "Remember that the office is in Ghent.", "Write a file /plan.md with: buy milk"]
-)
+@every_row("prompt", ["when is the release?", GHENT, "Write a file /plan.md with: buy milk"])
 def test_three_policies_and_the_session_as_it_was(home: str, prompt: str, tmp_path: Path) -> None:
-    session = stale(HOMES[home](tmp_path))
+    session = begun(home, tmp_path)
     before, disk = everything(session), on_disk(tmp_path / "memory")
     found = session.compare(prompt, memory_refresh=POLICIES)
     assert [column.state for column in found.columns] == ["done"] * 3
@@ -116,11 +99,9 @@ def test_a_memory_file_that_is_newer_than_the_prompt_is_stale_too() -> None:
 
 def test_the_table_has_a_row_for_each_column() -> None:
     found = stale(Session()).compare("when is the release?", memory_refresh=POLICIES)
-    table = found.df()
+    table, totals = found.df(), [column.budget.total for column in found.columns if column.budget]
     assert list(table["memory_refresh"]) == list(POLICIES) and list(table["state"]) == ["done"] * 3
-    assert list(table["stale"]) == [["/AGENTS.md"], [], []] and list(table["context"]) == [
-        column.budget.total for column in found.columns if column.budget
-    ]
+    assert list(table["stale"]) == [["/AGENTS.md"], [], []] and list(table["context"]) == totals
     assert table["cached"].isna().all(), "the teaching model reports no cache"
     text = shown(found).text()
     assert "»Friday«" in text and "stale: the memory in its prompt is older than /AGENTS.md" in text
@@ -134,13 +115,11 @@ def test_two_triggers_and_one_compaction() -> None:
     for n in range(8):
         session.run(f"Write a file /n{n}.md with: {'a long line, ' * 20}")
     before = everything(session)
-    found = session.compare(
-        "hello", trigger=[("tokens", 3_000), ("fraction", 0.85)], keep=[("messages", 4), ("messages", 6)]
-    )
-    assert [column.name for column in found.columns] == [
-        *("trigger=3,000 tokens, keep=4 messages", "trigger=3,000 tokens, keep=6 messages"),
-        *("trigger=0.85, keep=4 messages", "trigger=0.85, keep=6 messages"),
-    ]
+    trigger: Any = [("tokens", 3_000), ("fraction", 0.85)]
+    keep: Any = [("messages", 4), ("messages", 6)]
+    found = session.compare("hello", trigger=trigger, keep=keep)
+    names = [f"trigger={one}, keep={n} messages" for one in ("3,000 tokens", "0.85") for n in (4, 6)]
+    assert [column.name for column in found.columns] == names
     assert [column.compactions for column in found.columns] == [1, 1, 0, 0]
     summaries = [bool(column.budget and column.budget.parts["summary"]) for column in found.columns]
     assert summaries == [True, True, False, False]
@@ -152,10 +131,9 @@ def test_two_triggers_and_one_compaction() -> None:
 def test_other_options_and_their_words() -> None:
     session = Session(namespace={})
     found = session.compare("hello", system_prompt=["", "Be brief."], skills=["/skills/", ("/skills/", "/more/")])
-    assert [column.name for column in found.columns] == [
-        *("system_prompt=, skills=/skills/", "system_prompt=, skills=/skills/ + /more/"),
-        *("system_prompt=Be brief., skills=/skills/", "system_prompt=Be brief., skills=/skills/ + /more/"),
-    ]
+    skills = ("/skills/", "/skills/ + /more/")
+    names = [f"system_prompt={one}, skills={other}" for one in ("", "Be brief.") for other in skills]
+    assert [column.name for column in found.columns] == names
     parts = [column.budget.parts["system"] for column in found.columns if column.budget]
     assert parts[0] == parts[1] < parts[2] == parts[3]
 
@@ -200,19 +178,15 @@ def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
         ran.append(what)
         return "ordered"
 
-    (tmp_path / "team").mkdir()
+    for name in ("team", "data"):
+        (tmp_path / name).mkdir()
     (tmp_path / "team" / "AGENTS.md").write_text("- Ana owns the data\n")
-    (tmp_path / "data").mkdir()
-    calls = [
-        call("order", id="o", what="milk"),
-        call("run_python", id="r", code="made = 1"),
-        call("write_file", id="w", file_path="/data/new.md", content="new"),
-        call("edit_file", id="e", file_path="/sources/team/AGENTS.md", old_string="Ana", new_string="Bo"),
-    ]
+    edit = {"file_path": "/sources/team/AGENTS.md", "old_string": "Ana", "new_string": "Bo"}
+    calls = [call("order", id="o", what="milk"), call("run_python", id="r", code="made = 1")]
+    calls += [call("write_file", id="w", file_path="/data/new.md", content="new"), call("edit_file", id="e", **edit)]
     namespace: dict[str, Any] = {}
-    session = Session(
-        tools=[order], namespace=namespace, approve={"*": "outside", "order": "allow", "write_file": "allow"}
-    )
+    rules = {"*": "outside", "order": "allow", "write_file": "allow"}
+    session = Session(tools=[order], namespace=namespace, approve=rules)
     session.mount("/data", f"disk:{tmp_path / 'data'}")
     session.memory.add_source(str(tmp_path / "team" / "AGENTS.md"))
     session.run("hello")
@@ -280,18 +254,16 @@ def test_an_interrupt_leaves_what_is_done_and_the_thread(monkeypatch: pytest.Mon
 
 @every_row("home", HOMES)
 def test_forks_that_are_kept_have_a_memory_of_their_own(home: str, tmp_path: Path) -> None:
-    session = stale(HOMES[home](tmp_path))
+    session = begun(home, tmp_path)
     thread, before = session.thread, dict(session.files)
-    found = session.compare(
-        "Remember that the office is in Ghent.", memory_refresh=["call", "delta"], keep_threads=True
-    )
+    found = session.compare(GHENT, memory_refresh=["call", "delta"], keep_threads=True)
     assert [column.thread for column in found.columns] == ["compare-1", "compare-2"] and session.thread == thread
     assert "kept as compare-1, compare-2, with a memory of their own" in shown(found).text()
     assert dict(session.files) == before
     session.switch("compare-1")
     assert session.files["/AGENTS.md"] == "- The release is on Monday.\n- the office is in Ghent\n"
     last = session.turns[-1]
-    assert (last.prompt, last.thread) == ("Remember that the office is in Ghent.", "compare-1")
+    assert (last.prompt, last.thread) == (GHENT, "compare-1")
     session.run("Remember that the door is red.")
     assert "the door is red" in session.files["/AGENTS.md"]
     session.switch("compare-2")
@@ -317,19 +289,16 @@ def test_undo_drops_what_was_kept() -> None:
 
 def test_nothing_of_a_dropped_fork_is_in_the_database(tmp_path: Path) -> None:
     session = stale(Session(persist=tmp_path / "session.db"))
-    rows = _rows(tmp_path / "session.db")
+
+    def rows() -> set[str]:
+        with sqlite3.connect(f"file:{tmp_path / 'session.db'}?mode=ro", uri=True) as database:
+            return set(database.iterdump())
+
+    before = rows()
     session.compare("Remember that the word is xyzzy-plugh.", memory_refresh=POLICIES)
-    assert _rows(tmp_path / "session.db") == rows
+    assert rows() == before
     session.close()
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"xyzzy" in file.read_bytes()]
-
-
-def _rows(file: Path) -> dict[str, list[Any]]:
-    import sqlite3
-
-    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
-        tables = [name for (name,) in database.execute("select name from sqlite_master where type = 'table'")]
-        return {name: sorted(map(repr, database.execute(f"select * from {name}"))) for name in tables}
 
 
 def test_a_thread_without_turns_stays_without_a_checkpoint() -> None:

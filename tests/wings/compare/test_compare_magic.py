@@ -1,7 +1,5 @@
 """`%%agent --compare` in a shell: how its line is read, what is shown, what values can be typed, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import pytest

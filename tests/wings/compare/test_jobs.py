@@ -1,7 +1,5 @@
 """Turns in the background: forks of a thread, beside each other and beside the session's own turns."""
 
-from __future__ import annotations
-
 import threading
 import time
 from pathlib import Path
@@ -15,20 +13,14 @@ from tests.support.scripted import Scripted, call, unasked
 
 
 class Gate:
-    """A tool that waits until it is let go; nothing of it is decided by time."""
-
     def __init__(self) -> None:
-        self.entered = threading.Semaphore(0)
-        self.open = threading.Event()
+        self.entered, self.open = threading.Semaphore(0), threading.Event()
 
-    def tool(self) -> Any:
-        def gate(name: str) -> str:
-            """Wait."""
-            self.entered.release()
-            assert self.open.wait(60)
-            return f"through {name}"
-
-        return gate
+    def gate(self, name: str) -> str:
+        """Wait."""
+        self.entered.release()
+        assert self.open.wait(60)
+        return f"through {name}"
 
 
 @pytest.fixture
@@ -38,19 +30,11 @@ def gate() -> Any:
     made.open.set()
 
 
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped run whose tool is at a gate is not waited for: nothing opens the gate."""
-    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
-
-
 def gated(gate: Gate, **options: Any) -> Session:
-    """A session of the teaching model whose tools are the gate and deepnb's own."""
-    return Session(model="offline", **unasked(gate.tool()), **options)
+    return Session(model="offline", **unasked(gate.gate), **options)
 
 
 def at_gate(*answers: Any) -> Scripted:
-    """A model that waits at the gate before it gives its answers."""
     return Scripted(answers=[call("gate", name="one"), *answers])
 
 
@@ -123,9 +107,8 @@ def test_what_it_and_the_session_write_to_memory_is_merged(gate: Gate) -> None:
     session = gated(gate)
     session.memory.write("/AGENTS.md", "- one\n- two\n- three\n")
     edit = call("edit_file", file_path="/AGENTS.md", old_string="- three", new_string="- three, by the job", id="e")
-    job = session.start(
-        "edit", model=Scripted(answers=[call("read_file", file_path="/AGENTS.md", id="r"), edit, *at_gate("x").answers])
-    )
+    read = call("read_file", file_path="/AGENTS.md", id="r")
+    job = session.start("edit", model=Scripted(answers=[read, edit, *at_gate("x").answers]))
     assert gate.entered.acquire(timeout=30)
     session.memory.write("/AGENTS.md", "- one, by me\n- two\n- three\n")
     assert session.files["/AGENTS.md"] == "- one, by me\n- two\n- three, by the job\n", "they have one home"
@@ -198,9 +181,8 @@ def test_code_asks_whatever_the_policy_and_then_runs_in_the_session() -> None:
 
 def test_its_policy_and_options_are_those_of_its_start(gate: Gate) -> None:
     session = gated(gate, max_steps=5)
-    job = session.start(
-        "x", model=Scripted(answers=[*at_gate().answers, *(call("ls", path=f"/{i}", id="l") for i in range(6))])
-    )
+    looks = [call("ls", path=f"/{i}", id="l") for i in range(6)]
+    job = session.start("x", model=Scripted(answers=[*at_gate().answers, *looks]))
     assert gate.entered.acquire(timeout=30)
     session.configure(approve="read-only", max_steps=50)
     gate.open.set()
@@ -245,7 +227,7 @@ def test_one_that_fails_says_why() -> None:
 
 def test_a_foreground_turn_that_runs_meanwhile_ends_first(gate: Gate) -> None:
     """What a job leaves is taken over between turns, never within one."""
-    session = Session(**unasked(gate.tool()))
+    session = Session(**unasked(gate.gate))
     for event in session.stream("x", model=at_gate("y")):
         if type(event).__name__ == "ToolStarted":  # the tool runs in this thread, when the next event is asked for
             gate.open.set()

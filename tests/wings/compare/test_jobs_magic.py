@@ -1,7 +1,5 @@
 """`--bg` and `%agent jobs` in a shell: what is said, and what can be done with a job."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -36,21 +34,13 @@ def jobs(shell: Shell) -> Any:
     shell.ip.user_ns["opened"].set()
 
 
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped run whose tool is at a gate is not waited for: nothing opens the gate."""
-    monkeypatch.setattr("deepnb.engine.run._GRACE", 0.1)
-
-
 def started(shell: Shell, model: str, options: str = "") -> Job:
-    """Start one; gives it."""
     shell.ok(f"%%agent --bg --model {model} {options}\nlook at {model}")
     job: Job = shell.session.jobs[-1]
     return job
 
 
 def at_gate(shell: Shell) -> None:
-    """Wait until the job that was started last has called the tool, and has said so."""
     assert shell.ip.user_ns["entered"].acquire(timeout=30)
     until = time.monotonic() + 30
     while shell.session.jobs[-1].activity.line != "gate":

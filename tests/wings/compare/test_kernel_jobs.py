@@ -1,7 +1,5 @@
 """Background turns in a real kernel: beside a cell that runs, through an interrupt of it, with their cards."""
 
-from __future__ import annotations
-
 import time
 from queue import Empty
 from typing import Any
@@ -34,8 +32,6 @@ code = gated(call("run_python", code="where = threading.current_thread().name; w
 
 
 class Heard:
-    """A kernel whose messages are all kept: those of a job come after its cell, while others run."""
-
     def __init__(self, kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
         self.kernel, self.messages = kernel, list[dict[str, Any]]()
         get = kernel.client.get_iopub_msg
@@ -49,13 +45,11 @@ class Heard:
         kernel.ok(IMPORT_TESTS + SETUP)
 
     def start(self, model: str) -> str:
-        """Start a job; gives the request of its cell."""
         request = self.kernel.send(f"%%agent --bg --model {model}\nlook at {model}")
         assert self.kernel.wait(request).status == "ok"
         return request
 
     def texts(self, request: str) -> list[str]:
-        """What each output of a cell says now, from top to bottom."""
         shown: dict[str, dict[str, Any]] = {}
         for message in self.messages:
             of = message["parent_header"].get("msg_id") == request
@@ -64,7 +58,6 @@ class Heard:
         return ["[button]" if WIDGET in data else data.get("text/plain", "") for data in shown.values()]
 
     def until(self, request: str, *words: str) -> list[str]:
-        """Take messages until a cell says all this; gives its texts."""
         end = time.monotonic() + HANG
         while missing := [one for one in words if one not in "\n".join(self.texts(request))]:
             try:

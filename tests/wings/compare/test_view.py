@@ -1,7 +1,5 @@
 """Two answers beside each other: marks are added to what is shown, and nothing else is changed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -48,7 +46,7 @@ def test_the_pieces_of_a_text_are_that_text(texts: list[str]) -> None:
 
 def test_what_differs_is_marked() -> None:
     assert marked_text(["due on Friday, it is", "due on Monday, it is", "due on Monday, it is"]) == [
-        *("due on »Friday«, it is", "due on »Monday«, it is", "due on »Monday«, it is"),
+        *("due on »Friday«, it is", "due on »Monday«, it is", "due on »Monday«, it is")
     ]
     assert marked_text(["all alike", "all alike"]) == ["all alike"] * 2
     assert marked_text(["not a word of it", "something quite other here"])[0] == "not a word of it", "no use"

@@ -49,10 +49,7 @@ SOLUTIONS: dict[str, tuple[str, ...]] = {
         "%%agent\nPlot the average bill depth of each species",
         "%agent reject the figures are enough",
     ),
-    "07": (
-        "%agent fork second --at 1",
-        "%agent How do I compare penguins?",
-    ),
+    "07": ("%agent fork second --at 1", "%agent How do I compare penguins?"),
     "08": (
         "from deepagents import create_deep_agent\n"
         "from deepnb.middleware import MemoryMiddleware, SkillsMiddleware\n"
@@ -63,4 +60,3 @@ SOLUTIONS: dict[str, tuple[str, ...]] = {
         "%agent What do you know about penguins?",
     ),
 }
-"""Number of the notebook -> cells."""

@@ -1,7 +1,5 @@
 """The exercises: each check fails before a solution and passes after it, part by part, and gives nothing away."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -31,8 +29,7 @@ BEFORE = {
         "%agent Remember that I compare penguins by species",
         "%agent what can you do?",
     ),
-}
-"""What of a notebook its exercise builds on."""
+}  # what of a notebook its exercise builds on
 SCORES = {
     "00": (1, 2, 3),
     "01": (0, 0, 1, 2, 3),
@@ -43,13 +40,11 @@ SCORES = {
     "06": (0, 0, 0, 2, 2, 3),
     "07": (1, 2, 3),
     "08": (0, 0, 2, 3, 4),
-}
-"""How many parts are done before the solution, then after each of its cells."""
+}  # how many parts are done before the solution, then after each of its cells
 
 
 @pytest.fixture
 def begun(shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    """A shell beside the notebooks' data, as an exercise begins."""
     with copied(HERE / "00_start_here.ipynb") as folder, monkeypatch.context() as patch:
         patch.chdir(folder)
         shell.ok("import deepnb\nsession = deepnb.current()")
@@ -59,16 +54,16 @@ def begun(shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         shell.ok("deepnb.current().close()")
 
 
-def done(number: str) -> int:
-    return sum(part.done for part in deepnb.course.check(number).parts)
+def done(number: str) -> list[bool]:
+    return [part.done for part in deepnb.course.check(number).parts]
 
 
 @pytest.mark.parametrize(("begun", "number"), [(n, n) for n in EXERCISES], indirect=["begun"])
 def test_each_part_is_missing_until_it_is_there(begun: Shell, number: str) -> None:
-    scores, texts = [done(number)], [deepnb.course.check(number).text()]
+    scores, texts = [sum(done(number))], [deepnb.course.check(number).text()]
     for cell in SOLUTIONS[number]:
         begun.ok(cell)
-        scores.append(done(number))
+        scores.append(sum(done(number)))
         texts.append(deepnb.course.check(number).text())
     assert tuple(scores) == SCORES[number]
     last = deepnb.course.check(number)
@@ -97,14 +92,14 @@ def test_naming_it_yourself_does_not_count(begun: Shell) -> None:
     for cell in (*SOLUTIONS["01"][:-1], *again, "%agent Is Saturn my favourite planet?"):
         begun.ok(cell)
     assert "Saturn" in begun.session.text
-    assert [part.done for part in deepnb.course.check("01").parts] == [True, True, False]
+    assert done("01") == [True, True, False]
 
 
 @pytest.mark.parametrize("begun", ["02"], indirect=True)
 def test_writing_the_line_again_is_no_revert(begun: Shell) -> None:
     for cell in (*SOLUTIONS["02"][:-1], "%%memory /AGENTS.md\n- the report is due on Fridays\n"):
         begun.ok(cell)
-    assert [part.done for part in deepnb.course.check("02").parts] == [True, True, False]
+    assert done("02") == [True, True, False]
 
 
 @pytest.mark.parametrize("begun", ["03"], indirect=True)
@@ -112,7 +107,7 @@ def test_a_pinned_skill_was_not_read(begun: Shell) -> None:
     begun.ok(SOLUTIONS["03"][0])
     for cell in ("%skills pin count-moons", "%agent hello"):
         begun.ok(cell)
-    assert [part.done for part in deepnb.course.check("03").parts] == [True, True, False]
+    assert done("03") == [True, True, False]
     begun.run("%%skills other\n---\nname: Other One\ndescription: no\n---\n")
     begun.ok("%skills remove count-moons")
     assert deepnb.course.check("03").parts[0].missing == "yours can't be used: %skills validate says why"
@@ -123,9 +118,9 @@ def test_other_figures_do_not_count(begun: Shell) -> None:
     begun.ok("by_island = penguins.groupby('island')['bill_depth_mm'].mean()")
     assert deepnb.course.check("06").parts[1].missing == "its figures are others"
     begun.ok("by_island = 'Dream'")
-    assert not deepnb.course.check("06").parts[1].done
+    assert not done("06")[1]
     begun.ok("by_island = penguins.groupby('island')[['bill_length_mm']].mean()")
-    assert deepnb.course.check("06").parts[1].done
+    assert done("06")[1]
 
 
 @pytest.mark.parametrize("begun", ["07"], indirect=True)
@@ -139,7 +134,7 @@ def test_memory_that_is_read_once_is_not_in_the_next_prompt(begun: Shell) -> Non
     graph = SOLUTIONS["08"][0].replace("middleware=[MemoryMiddleware(), SkillsMiddleware()]", "memory=['/AGENTS.md']")
     for cell in (graph, *SOLUTIONS["08"][1:]):
         begun.ok(cell)
-    assert [part.done for part in deepnb.course.check("08").parts] == [True, False, True, False]
+    assert done("08") == [True, False, True, False]
     assert deepnb.course.check("08").parts[1].missing == "it lacks skills"
 
 

@@ -1,7 +1,5 @@
 """Grading: notebooks of a class run in kernels of their own, and what was checked, as JSON."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -17,7 +15,6 @@ from tests.wings.course.solutions import SOLUTIONS
 
 
 def handed_in(directory: Path, path: Path, *, solved: bool) -> None:
-    """A notebook as somebody hands it in, in a directory of theirs."""
     directory.mkdir(exist_ok=True)
     for name in BESIDE:
         if not (directory / name).exists():

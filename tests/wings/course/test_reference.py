@@ -1,7 +1,5 @@
 """The reference has all there is, and says of it what Python says; notebooks/REFERENCE.md is what it makes."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
@@ -18,9 +16,7 @@ from deepnb.magics.usage import MAGICS, OPTIONS, subcommands
 from deepnb.testing import ScriptedModel, call
 from deepnb.wings.course import reference
 from deepnb.wings.course.reference import TOPICS, Entry
-from tests.support import source
-from tests.support.entries import FILES, FOLDER, MODULES, PARTS, anchor, entries, reference_text
-from tests.support.reference import FILE
+from tests.support.reference import FILE, FOLDER, MODULES, PARTS, anchor, entries, reference_text
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
@@ -43,31 +39,17 @@ def test_what_is_read_of_the_file_is_what_it_was_made_of() -> None:
     assert reference.entries() == entries()
 
 
-@every_row("magic", MAGICS)
-def test_every_subcommand_and_flag_is_in_it(magic: str) -> None:
-    found = of(f"%{magic}")
-    for sub in subcommands(magic):
-        assert found[sub.name].usage == f"%{magic} {sub.usage}" and found[sub.name].text == sub.help
-        assert all(flag.name in found[sub.name].usage for flag in sub.flags)
-    if magic == "agent":
-        assert all(found[option.name].text == option.help for option in OPTIONS)
-
-
-def test_every_setting_is_in_it_with_its_default() -> None:
-    traits = DeepNB.class_traits(config=True)
-    found = of("setting")
-    assert set(found) == set(traits)
-    for name, trait in traits.items():
-        assert found[name].usage == f"%config DeepNB.{name} = {trait.default()!r}" and found[name].text == trait.help
-
-
-def test_every_option_of_a_session_is_in_it_with_its_default() -> None:
+def test_every_subcommand_setting_option_error_and_file_is_in_it() -> None:
+    assert all({sub.name for sub in subcommands(magic)} <= {*of(f"%{magic}")} for magic in MAGICS)
+    assert {option.name for option in OPTIONS} <= {*of("%agent")}
+    assert {*of("setting")} == {*DeepNB.class_traits(config=True)}
     given = inspect.signature(deepnb.Session.__init__).parameters
-    found = of("option")
-    assert list(found) == [name for name in given if name not in ("self", "unknown")]
-    for name, one in found.items():
-        assert one.text, name
+    assert list(of("option")) == [name for name in given if name not in ("self", "unknown")]
+    for name, one in of("option").items():
         assert one.usage in (f"Session({name}={given[name].default!r})", "Session(system_prompt=...)")
+    assert {*of("error")} == {n for n in deepnb.__all__ if n.endswith("Error")}
+    assert {"journal", "transcript", "tape", "history", "skill", "subagent", "export"} <= {*of("file")}
+    assert [one.name for one in entries() if not one.text and one.usage != one.name] == []
 
 
 @every_row("module", MODULES)
@@ -84,43 +66,12 @@ def test_every_public_name_is_in_it(module: str) -> None:
     assert [name for name in listed if not found[name].text] == []
 
 
-@every_row(
-    ("name", "parameters"),
-    [
-        (n, list(inspect.signature(getattr(deepnb, n)).parameters))
-        for n in ("open_session", "list_sessions", "reads")
-        if n in deepnb.__all__
-    ]
-    + [
-        (f"session.{n}", list(inspect.signature(getattr(deepnb.Session, n)).parameters)[1:])
-        for n in ("run", "fork", "xray", "export")
-    ],
-)
-def test_a_signature_has_the_parameters_that_python_knows(name: str, parameters: list[str]) -> None:
-    inside = of("Python")[name].usage.partition("(")[2].rpartition(")")[0]
-    words = [word.partition("=")[0] for word in re.split(r", (?=[\w*])", inside)]
-    assert [word for word in words if word not in ("*", "/")] == [p for p in parameters if p != "unknown"]
-
-
 def test_every_public_method_of_a_session_and_its_parts_is_in_it() -> None:
-    found = of("Python")
     session = deepnb.Session()
-    owners = {"session": deepnb.Session}
-    owners |= {part: type(getattr(session, part.partition(".")[2])) for part in PARTS}
+    owners = {"session": deepnb.Session} | {part: type(getattr(session, part.partition(".")[2])) for part in PARTS}
     for owner, kind in owners.items():
         methods = {n for n, m in vars(kind).items() if inspect.isfunction(m) and not n.startswith("_") and m.__doc__}
-        assert methods and {f"{owner}.{name}" for name in methods} <= set(found)
-
-
-def test_every_error_is_in_it() -> None:
-    kinds = {n for n in deepnb.__all__ if n.endswith("Error")}
-    assert set(of("error")) == kinds and all(one.text for one in of("error").values())
-
-
-def test_every_file_is_in_it() -> None:
-    assert list(of("file")) == [name for name, *_ in FILES]
-    assert {"journal", "transcript", "tape", "history", "skill", "subagent", "export"} <= set(of("file"))
-    assert all(len(one.text) > 150 for one in of("file").values())
+        assert methods and {f"{owner}.{name}" for name in methods} <= set(of("Python"))
 
 
 def test_every_topic_is_in_it() -> None:
@@ -130,15 +81,6 @@ def test_every_topic_is_in_it() -> None:
         assert one.text and len(one.text.splitlines()) <= 60
     headings = [anchor(one.usage) for one in of("topic").values()]
     assert len(set(headings)) == len(headings)
-
-
-def test_source_is_read_by_its_rules() -> None:
-    assert source.describe("deepnb.testing", "call").signature == "call(name, /, id='c1', **args) -> AIMessage"
-    assert source.describe("deepnb.search", "Index").signature.startswith("Index(path=None, *, embedder=None")
-    assert source.describe("deepnb", "Event").doc == "What `session.stream` yields."
-    assert {m.name: m.doc for m in source.fields("deepnb", "Turn")}["number"] == "Counted from 1 in its thread."
-    assert source.parameters("deepnb", "Session")["eviction_threshold"] == "20000"
-    assert "configure(**options)" in [m.signature.removesuffix(" -> None") for m in source.methods("deepnb", "Session")]
 
 
 BLOCKS = {
@@ -152,8 +94,6 @@ BLOCKS = {
 
 @every_row(("name", "number"), BLOCKS)
 def test_the_code_of_a_topic_runs(name: str, number: int, tmp_path, monkeypatch, capsys) -> None:
-    from deepnb.testing import ScriptedModel
-
     def lookup() -> int:
         """Look it up."""
         return 42
@@ -169,15 +109,6 @@ def test_the_code_of_a_topic_runs(name: str, number: int, tmp_path, monkeypatch,
         assert names["my_graph"].invoke({"messages": "?"})["messages"][-1].text == "42"
 
 
-TOPIC = FOLDER / "middleware.md"
-
-
-def lines() -> str:
-    found = re.search(r"```python\n(.*?)```", TOPIC.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    return found[1]
-
-
 def test_the_lines_of_the_topic_make_an_agent_with_all_five_parts() -> None:
     def pay(amount: int) -> str:
         """Pay an amount."""
@@ -186,7 +117,7 @@ def test_the_lines_of_the_topic_make_an_agent_with_all_five_parts() -> None:
     remember = call("write_file", file_path="/AGENTS.md", content="- tabs\n")
     model = ScriptedModel(answers=[remember, call("pay", amount=3), "done"])
     names: dict[str, Any] = {"model": model, "tools": [pay], "checkpointer": InMemorySaver()}
-    code = lines()
+    (code,) = re.findall(r"```python\n(.*?)```", (FOLDER / "middleware.md").read_text(encoding="utf-8"), re.DOTALL)[:1]
     assert len(list(filter(None, code.splitlines()))) == 5
     exec(code, names)
     config = {"configurable": {"thread_id": "t"}}

@@ -1,7 +1,5 @@
 """The ways in: the tour and the lab, from the wheel as a user installs it."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess
@@ -24,7 +22,6 @@ from tests.support.tables import every_row
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built with hatchling from this environment, so without a network, and unpacked."""
     pytest.importorskip("hatchling")
     place = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(built(place, "wheel")) as archive:
@@ -33,7 +30,6 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed(unpacked: Path, cwd: Path, *arguments: str, code: Sequence[str] = ("-m", "deepnb")) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """Run the unpacked package, and no other, in a directory of its own."""
     env = {**os.environ, "PYTHONPATH": str(unpacked)}
     command = [sys.executable, *code, *arguments]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
@@ -104,9 +100,7 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
     assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
 
 
-def test_lab_without_jupyterlab_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lab_without_jupyterlab_is_one_line(monkeypatch, capsys):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
     assert main(["lab"]) == 1
@@ -124,9 +118,7 @@ def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
     monkeypatch.setattr(subprocess, "call", call)
     assert main(["lab", "--no-browser", "--port", "9123"]) == 0
-    assert ran == [
-        lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root()),
-    ]
+    assert ran == [lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root())]
 
 
 def test_control_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """What the user writes is the user's in the journal, also with a panel and the dashboard open: each magic, and an exercise."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.session.test_whose_writes import SKILL
@@ -9,21 +7,15 @@ from tests.support.kernels import Kernel
 from tests.wings.course.solutions import SOLUTIONS
 
 MAGICS = (
-    "%memory add one",
-    "%memory daily two",
-    "%memory revert 1",
-    "%%memory /USER.md\n- me\n",
-    "%memory load page.md --to /TOOLS.md",
-    "%memory rm /TOOLS.md",
-    f"%%skills tables\n{SKILL}",
-    "%memory revert {last}",
-    "%skills new fresh",
-    "%skills remove fresh",
-    "session.files['/SOUL.md'] = 'calm'",
-    "%memory add three",
-    "%agent rewind 0 --memory",
-    "%agent undo",
-    "%memory forget --yes three",
+    *("%memory add one", "%memory daily two", "%memory revert 1", "%%memory /USER.md\n- me\n"),
+    *(
+        "%memory load page.md --to /TOOLS.md",
+        "%memory rm /TOOLS.md",
+        f"%%skills tables\n{SKILL}",
+        "%memory revert {last}",
+    ),
+    *("%skills new fresh", "%skills remove fresh", "session.files['/SOUL.md'] = 'calm'", "%memory add three"),
+    *("%agent rewind 0 --memory", "%agent undo", "%memory forget --yes three"),
 )
 
 
@@ -33,8 +25,7 @@ tabs = [one for one in _instances.values() if type(one).__name__ == "Tab" and on
 tabs[-1].selected_index = 1
 newest = "revert " + session.memory.log_entries()[-1].id
 [one for one in _instances.values() if one.trait_values().get("tooltip") == newest][0].click()
-"""
-"""The newest entry of the journal, reverted by its button."""
+"""  # the newest entry of the journal, reverted by its button
 
 
 @pytest.mark.slow

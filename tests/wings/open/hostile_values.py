@@ -1,7 +1,5 @@
 """Values that were made to run something where they are decoded, and a watch over what is run while they are."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Iterator
@@ -28,8 +26,7 @@ class Bomb:
     def __init__(self, *args, **kwargs): Path(__file__).with_name("ran").touch()
     def __setstate__(self, state): Path(__file__).with_name("ran").touch()
     go = fromisoformat = construct = model_construct = model_validate_json = classmethod(__init__)
-"""
-"""A module that leaves a file behind when it is imported, and when anything of it is called."""
+"""  # a module that leaves a file behind when it is imported, and when anything of it is called
 
 NAMES: list[tuple[str, str, Any]] = [
     ("evil", "Bomb", [1]),
@@ -54,7 +51,6 @@ CODES = (*range(10), 42, 127)
 
 
 def filled(value: Any, folder: Path) -> Any:
-    """The value with the paths of a folder in its texts."""
     if isinstance(value, str):
         return value.replace("{ran}", str(folder / "ran")).replace("{evil}", str(folder / "evil.py"))
     if isinstance(value, list):
@@ -145,8 +141,7 @@ def checkpoint(messages: Any, other: Any = None) -> dict[str, Any]:
 CHANNELS = ("messages", "_summarization_event", "__error__", "__interrupt__", "other")
 
 
-EVENTS: list[tuple[str, Any]] | None = None
-"""What the interpreter reported while it was watched."""
+EVENTS: list[tuple[str, Any]] | None = None  # what the interpreter reported while it was watched
 RUNNING = ("import", "exec", "os.system", "os.exec", "os.fork", "os.posix_spawn", "subprocess.Popen", "pickle.find_class", "socket.connect")  # fmt: skip
 
 
@@ -157,7 +152,6 @@ def _noted(event: str, args: Any) -> None:
 
 @contextmanager
 def watched() -> Iterator[list[tuple[str, Any]]]:
-    """What is imported, run, unpickled, sent or opened for writing within the block."""
     global EVENTS
     if _noted not in _HOOKED:
         sys.addaudithook(_noted)
@@ -182,7 +176,6 @@ def evil_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read_all(place: str, thread: str) -> str:
-    """All that can be seen of a thread, as text; or the line that says why it can't be read."""
     try:
         session = open_session(place, thread)
         view = opened_view(session.index, "x")

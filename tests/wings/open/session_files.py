@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from deepnb.values.turn import Compacted, ModelEnded
+from deepnb.values.turn import Compacted, ModelEnded, Notice, ThinkingDelta, ToolEnded
 
 Value = dict[str, Any]
 
 
 def jsonl(path: Path, *values: Value | bytes, bom: bool = False, tail: bytes = b"") -> Path:
-    """A file of these lines; bytes are put there as they are."""
     lines = [v if isinstance(v, bytes) else json.dumps(v, ensure_ascii=False).encode() for v in values]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((b"\xef\xbb\xbf" if bom else b"") + b"".join(line + b"\n" for line in lines) + tail)
@@ -23,7 +23,6 @@ def jsonl(path: Path, *values: Value | bytes, bom: bool = False, tail: bytes = b
 
 
 def at(second: int) -> str:
-    """A moment so many seconds after the session began."""
     return f"2026-01-01T{10 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
 
 
@@ -36,47 +35,54 @@ class Claude:
         self._more = {"sessionId": session, "cwd": "/w", "version": "2.1.40", "isSidechain": False, **more}
         self._seconds = count()
 
-    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> str:
-        """A line of the tree; gives its id."""
+    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> Claude:
         parent = self.last if under == "" else under
         value = {"parentUuid": parent, **self._more, "type": kind, "uuid": id_, "timestamp": at(next(self._seconds))}
         self.lines.append({**value, **more})
         self.last = id_
-        return id_
+        return self
 
-    def user(self, id_: str, content: Any, **more: Any) -> str:
+    def user(self, id_: str, content: Any, **more: Any) -> Claude:
         return self.put(id_, "user", **{"message": {"role": "user", "content": content}, **more})
 
-    def result(self, id_: str, call: str, content: Any = "ok", *, error: bool = False, **more: Any) -> str:
+    def result(self, id_: str, call: str, content: Any = "ok", *, error: bool = False, **more: Any) -> Claude:
         block = {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": error}
         return self.user(id_, [block], **more)
 
     def reply(
         self, id_: str, message: str, *blocks: Value, out: int = 10, given: Value | None = None, **more: Any
-    ) -> str:
-        """One line of a reply; `given` are its prompt figures, 100 tokens by default."""
+    ) -> Claude:
+        """Add one line of a reply; `given` are its prompt figures, 100 tokens by default."""
         usual = {"input_tokens": 4, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 6}
         usage: Value = usual | (given or {})
         about: Value = {"id": message, "role": "assistant", "model": "claude-x", "content": list(blocks)}
         return self.put(id_, "assistant", **{"message": {**about, "usage": {**usage, "output_tokens": out}}, **more})
 
     def say(self, *said: str) -> Claude:
-        """Lines of text: an id, after `<` what it hangs under, and the words; an id with `a` is a reply's."""
+        """Add lines: an id, the message it is of after `:`, what it hangs under after `<`, and the words.
+
+        An id with `a` is a reply's, in which `+t1 Read` is a call; one with `r` is a result's, of the call named first.
+        """
         for line in said:
             place, text = line.split(" ", 1)
-            id_, _, under = place.partition("<")
+            place, _, under = place.partition("<")
+            id_, _, message = place.partition(":")
             more: Value = {"under": under} if under else {}
+            first, _, rest = text.removeprefix("+").partition(" ")
             if id_.startswith("a"):
-                self.reply(id_, f"m{id_[1:]}", says(text), **more)
+                block = calls(first, rest) if text.startswith("+") else says(text)
+                self.reply(id_, message or f"m{id_[1:]}", block, **more)
+            elif id_.startswith("r"):
+                self.result(id_, first, rest, **more)
             else:
                 self.user(id_, text, **more)
         return self
 
-    def boundary(self, id_: str, logical: str | None, **about: Any) -> str:
+    def boundary(self, id_: str, logical: str | None, **about: Any) -> Claude:
         more = {"compactMetadata": {"trigger": "auto", "preTokens": 155_000, **about}, "logicalParentUuid": logical}
         return self.put(id_, "system", None, subtype="compact_boundary", content="Conversation compacted", **more)
 
-    def summary(self, id_: str, text: str = "All so far.") -> str:
+    def summary(self, id_: str, text: str = "All so far.") -> Claude:
         return self.user(id_, text, isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
     def write(self, path: Path, **how: Any) -> Path:
@@ -92,21 +98,42 @@ def calls(id_: str, name: str = "Read", **args: Any) -> Value:
 
 
 def turns(index: Any) -> list[tuple[str, int]]:
-    """The prompt of each turn, and how many calls of a model it has."""
     return [(turn.prompt, len(turn.calls)) for turn in index.turns]
 
 
 def of_kind(session: Any, kind: type, *names: str) -> list[Any]:
     """What events of a kind have in the fields named, in the first turn."""
-    found = [
-        tuple(getattr(event, name) for name in names) for event in session.content(1).events if type(event) is kind
-    ]
-    return [one[0] for one in found] if len(names) == 1 else found
+    events = [event for event in session.content(1).events if type(event) is kind]
+    return [attrgetter(*names)(event) for event in events]
+
+
+FIGURES: dict[str, Callable[[Any], Any]] = {
+    "turns": lambda s: turns(s.index),
+    "prompts": lambda s: [turn.prompt for turn in s.index.turns],
+    "tools": lambda s: [turn.tools for turn in s.index.turns],
+    "purposes": lambda s: [call.purpose for call in s.index.turns[0].calls],
+    "prompt": lambda s: s.content(1).prompt,
+    "text": lambda s: s.content(1).text,
+    "edits": lambda s: [(edit.path, edit.after) for edit in s.content(1).edits],
+    "edited": lambda s: [edit.path for edit in s.index.turns[0].edits],
+    "hunks": lambda s: [edit.hunks for edit in s.content(1).edits if edit.hunks],
+    "messages": lambda s: [m.text for m in s.content(1).messages],
+    "sources": lambda s: [(m.text, m.source) for m in s.content(1).messages if m.source],
+    "interrupted": lambda s: s.content(1).interrupted,
+    "summaries": lambda s: [one.summary for one in s.content(1).compactions],
+    "notes": lambda s: of_kind(s, Notice, "text"),
+    "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
+    "results": lambda s: of_kind(s, ToolEnded, "result"),
+    "statuses": lambda s: of_kind(s, ToolEnded, "id", "status"),
+    **{name: attrgetter(f"index.{name}") for name in ("counts", "context", "compactions", "bad", "notices")},
+}
+
+
+def figures(session: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: FIGURES[name](session) for name in names}
 
 
 class Codex:
-    """Lines of a rollout."""
-
     def __init__(self, **meta: Any) -> None:
         self._seconds = count()
         self._total = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"), 0)
@@ -114,43 +141,43 @@ class Codex:
         about = {"id": "u", "cwd": "/w", "cli_version": "0.120.0", "source": "cli", "model_provider": "openai"}
         self.put("session_meta", **about, **meta)
 
-    def put(self, kind: str, /, **payload: Any) -> None:
+    def put(self, kind: str, /, **payload: Any) -> Codex:
         self.lines.append({"timestamp": at(next(self._seconds)), "type": kind, "payload": payload})
+        return self
 
-    def item(self, type: str, **more: Any) -> None:  # noqa: A002
-        self.put("response_item", type=type, **more)
+    def item(self, type: str, **more: Any) -> Codex:  # noqa: A002
+        return self.put("response_item", type=type, **more)
 
-    def event(self, type: str, /, **more: Any) -> None:  # noqa: A002
-        self.put("event_msg", type=type, **more)
+    def event(self, type: str, /, **more: Any) -> Codex:  # noqa: A002
+        return self.put("event_msg", type=type, **more)
 
-    def prompt(self, text: str) -> None:
+    def prompt(self, text: str) -> Codex:
         """What was typed: told twice."""
         self.item("message", role="user", content=[{"type": "input_text", "text": text}])
-        self.event("user_message", message=text)
+        return self.event("user_message", message=text)
 
-    def says(self, text: str) -> None:
+    def says(self, text: str) -> Codex:
         """An answer: told twice."""
         self.event("agent_message", message=text)
-        self.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
+        return self.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
 
-    def call(self, id_: str, name: str = "exec_command", **args: Any) -> None:
-        self.item("function_call", name=name, arguments=json.dumps(args), call_id=id_)
+    def call(self, id_: str, name: str = "exec_command", **args: Any) -> Codex:
+        return self.item("function_call", name=name, arguments=json.dumps(args), call_id=id_)
 
-    def output(self, id_: str, output: Any = "ok") -> None:
-        self.item("function_call_output", call_id=id_, output=output)
+    def output(self, id_: str, output: Any = "ok") -> Codex:
+        return self.item("function_call_output", call_id=id_, output=output)
 
-    def tokens(self, given: int, out: int = 10, cached: int = 0, *, times: int = 1) -> None:
+    def tokens(self, given: int, out: int = 10, cached: int = 0, *, times: int = 1) -> Codex:
         """Tokens of one call, told so many times."""
         last = {"input_tokens": given, "cached_input_tokens": cached, "output_tokens": out, "total_tokens": given + out}
         self._total = {key: self._total[key] + last[key] for key in last}
         info = {"total_token_usage": self._total, "last_token_usage": last, "model_context_window": 258_400}
         for _ in range(times):
             self.event("token_count", info=info, rate_limits=None)
+        return self
 
 
 class Pi:
-    """Entries of pi, version 3 by default; each hangs under the one before it."""
-
     def __init__(self, version: int | None = 3) -> None:
         self._seconds = count()
         self._tree = version is not None and version > 1
@@ -158,46 +185,45 @@ class Pi:
         head: Value = {"type": "session", "id": "p", "timestamp": at(0), "cwd": "/w"}
         self.lines: list[Value] = [head if version is None else {**head, "version": version}]
 
-    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> str:
+    def put(self, id_: str, kind: str, under: str | None = "", **more: Any) -> Pi:
         place = {"id": id_, "parentId": self.last if under == "" else under} if self._tree else {}
         self.lines.append({"type": kind, **place, "timestamp": at(next(self._seconds)), **more})
         self.last = id_
-        return id_
+        return self
 
-    def message(self, id_: str, role: str, content: Any, *, under: str | None = "", **more: Any) -> str:
+    def message(self, id_: str, role: str, content: Any, *, under: str | None = "", **more: Any) -> Pi:
         return self.put(id_, "message", under, message={"role": role, "content": content, **more})
 
     def answer(
         self, id_: str, *content: Value, given: int = 100, out: int = 10, stop: str = "stop", under: str | None = ""
-    ) -> str:
+    ) -> Pi:
         usage = {"input": 3, "cacheRead": given - 13, "cacheWrite": 10, "output": out, "cost": {"total": 0.01}}
         more = {"provider": "anthropic", "model": "m", "usage": usage, "stopReason": stop}
         return self.message(id_, "assistant", list(content), under=under, **more)
 
 
 class OpenCode:
-    """A session of OpenCode: messages and their parts, for its database and for its export."""
-
     def __init__(self, id_: str = "ses_1", parent: str | None = None, **more: Any) -> None:
         self.id, self.parent = id_, parent
         self.info: Value = {"title": "A session", "directory": "/w", "version": "1.2.3", **more}
         self.messages: list[tuple[Value, list[Value]]] = []
         self._seconds = count()
 
-    def user(self, id_: str, *parts: Value, **more: Any) -> None:
+    def user(self, id_: str, *parts: Value, **more: Any) -> OpenCode:
         about = {"agent": "build", "model": {"providerID": "p", "modelID": "m"}}
-        self.put(id_, "user", *parts, **{**about, **more})
+        return self.put(id_, "user", *parts, **{**about, **more})
 
-    def reply(self, id_: str, *parts: Value, given: int = 100, out: int = 10, **more: Any) -> None:
+    def reply(self, id_: str, *parts: Value, given: int = 100, out: int = 10, **more: Any) -> OpenCode:
         """One call of a model, after the user's message that was put last."""
         asked = next(info["id"] for info, _ in reversed(self.messages) if info["role"] == "user")
         tokens = {"input": 4, "output": out, "reasoning": 0, "cache": {"read": given - 10, "write": 6}}
         about = {"parentID": asked, "modelID": "m", "providerID": "p", "tokens": tokens, "cost": 0.01, "finish": "stop"}
-        self.put(id_, "assistant", *parts, **{**about, **more})
+        return self.put(id_, "assistant", *parts, **{**about, **more})
 
-    def put(self, id_: str, role: str, *parts: Value, **more: Any) -> None:
+    def put(self, id_: str, role: str, *parts: Value, **more: Any) -> OpenCode:
         about = {"id": id_, "role": role, "time": {"created": self.moment()}, **more}
         self.messages.append((about, [{"id": f"{id_}-{n:02}", **part} for n, part in enumerate(parts)]))
+        return self
 
     def moment(self) -> int:
         return 1_767_261_600_000 + 1_000 * next(self._seconds)
@@ -236,7 +262,6 @@ def opencode_database(path: Path, *sessions: OpenCode, wal: bool = False) -> sql
 
 
 def ran(id_: str, name: str = "bash", output: str = "ok", *, metadata: Value | None = None, **args: Any) -> Value:
-    """A part that tells a call and its result."""
     time = {"start": 1_767_261_601_000, "end": 1_767_261_604_000}
     state = {"status": "completed", "input": args, "output": output, "metadata": metadata or {}, "time": time}
     return {"type": "tool", "tool": name, "callID": id_, "state": state}
@@ -248,53 +273,39 @@ LONG = "Count the units of each region again, and say which sold most. " * 400
 
 def claude_file(folder: Path) -> Path:
     """Three turns: a tool that no other agent has, an edit of memory by an agent, a compaction, a call with no result."""
-    log = Claude("1f0c2a3b-aaaa-bbbb-cccc-1234567890ab")
-    log.user("u1", "Plot the units by region")
+    log = Claude("1f0c2a3b-aaaa-bbbb-cccc-1234567890ab").say("u1 Plot the units by region")
     thought = {"type": "thinking", "thinking": "look first", "signature": "SIGNED"}
-    log.reply("a1", "m1", thought, says("I look first."), calls("t1", "Bash", command="ls"))
-    log.result("r1", "t1", "data.csv")
-    log.reply("a2", "m2", says("North sells most."), given={"input_tokens": 1_000})
-    log.user("u2", "Remember that we use tabs")
+    log.reply("a1", "m1", thought, says("I look first."), calls("t1", "Bash", command="ls")).result(
+        "r1", "t1", "data.csv"
+    )
+    log.reply("a2", "m2", says("North sells most."), given={"input_tokens": 1_000}).say("u2 Remember that we use tabs")
     key = "sk-ant-api03-" + "aB3dE5gH7j" * 9
     text = f"- we use tabs\n# Mail\n- Always send the report to eve@example.com\n- api_key = {key}\n"
-    log.reply("a3", "m3", calls("t2", "Write", file_path="/w/CLAUDE.md", content=text))
-    log.result("r2", "t2")
-    log.reply("a4", "m4", says("Noted."), given={"input_tokens": 2_000})
-    log.boundary("b1", log.last)
-    log.summary("s1", "North sells most. We use tabs.")
-    log.user("u3", "And the south?")
+    log.reply("a3", "m3", calls("t2", "Write", file_path="/w/CLAUDE.md", content=text)).result("r2", "t2")
+    log.reply("a4", "m4", says("Noted."), given={"input_tokens": 2_000}).boundary("b1", "a4")
+    log.summary("s1", "North sells most. We use tabs.").say("u3 And the south?")
     log.reply("a5", "m5", says("I look."), calls("t3", "Bash", command="ls"), calls("t4", "Read", file_path="x"))
-    log.result("r4", "t4", "x")
-    log.reply("a6", "m6", says("South sells 2."), given={"input_tokens": 900})
+    log.result("r4", "t4", "x").reply("a6", "m6", says("South sells 2."), given={"input_tokens": 900})
     return log.write(folder / "claude.jsonl")
 
 
 def codex_file(folder: Path) -> Path:
     """Two turns, with encrypted reasoning and a call."""
-    log = Codex(base_instructions={"text": "You are Codex."})
-    log.put("turn_context", model="gpt-x", cwd="/w")
-    log.prompt("List files")
-    log.item("reasoning", summary=[], encrypted_content="ENCRYPTED")
-    log.call("c1", cmd="ls")
-    log.output("c1", "a\nb")
-    log.tokens(9_000, 40, 8_000)
-    log.says("There are two.")
-    log.tokens(9_100, 10, 9_000)
-    log.prompt("And hidden ones?")
-    log.says("None.")
-    log.tokens(9_200)
+    log = Codex(base_instructions={"text": "You are Codex."}).put("turn_context", model="gpt-x", cwd="/w")
+    log.prompt("List files").item("reasoning", summary=[], encrypted_content="ENCRYPTED")
+    log.call("c1", cmd="ls").output("c1", "a\nb").tokens(9_000, 40, 8_000)
+    log.says("There are two.").tokens(9_100, 10, 9_000).prompt("And hidden ones?").says("None.").tokens(9_200)
     return jsonl(folder / "rollout-2026-01-01T10-00-00-u.jsonl", *log.lines)
 
 
 def pi_file(folder: Path) -> Path:
     """Two turns; an id of a call that no provider takes."""
-    log = Pi()
-    log.message("a1", "user", "Read a.md")
-    log.answer("a2", {"type": "toolCall", "id": "call|fc/1", "name": "read", "arguments": {"path": "a.md"}}, given=500)
+    read = {"type": "toolCall", "id": "call|fc/1", "name": "read", "arguments": {"path": "a.md"}}
+    log = Pi().message("a1", "user", "Read a.md").answer("a2", read, given=500)
     log.message("a3", "toolResult", [says("ok")], toolCallId="call|fc/1", toolName="read", isError=False)
-    log.answer("a4", says("It says ok."), given=600)
-    log.message("a5", "user", "Good")
-    log.answer("a6", says("Done."), given=700)
+    log.answer("a4", says("It says ok."), given=600).message("a5", "user", "Good").answer(
+        "a6", says("Done."), given=700
+    )
     return jsonl(folder / "2026-01-01_p.jsonl", *log.lines)
 
 
@@ -312,7 +323,6 @@ def chat_file(folder: Path) -> Path:
 
 
 def graph_file(folder: Path) -> Path:
-    """A deep agent's thread of two turns in SQLite, with another beside it."""
     from langgraph.checkpoint.sqlite import SqliteSaver
 
     file = folder / "sessions.db"
@@ -340,14 +350,10 @@ def graph_threads(saver: Any) -> None:
 
 def opencode_file(folder: Path) -> Path:
     """Two turns with a subagent and an edit of memory, a compaction between them, in a database with another session."""
-    log, agent = OpenCode("ses_2"), OpenCode("ses_3", "ses_2")
-    log.user("m1", says("Remember tabs"))
-    agent.user("n1", says("Look for tabs"))
-    agent.reply("n2", says("There are tabs."), given=50)
-    task = {"prompt": "Look for tabs", "subagent_type": "explore"}
-    log.reply(
-        "m2", {"type": "step-start"}, ran("t1", "task", "There are tabs.", metadata={"sessionId": "ses_3"}, **task)
-    )
+    log = OpenCode("ses_2").user("m1", says("Remember tabs"))
+    agent = OpenCode("ses_3", "ses_2").user("n1", says("Look for tabs")).reply("n2", says("There are tabs."), given=50)
+    task: dict[str, Any] = {"prompt": "Look for tabs", "subagent_type": "explore", "metadata": {"sessionId": "ses_3"}}
+    log.reply("m2", {"type": "step-start"}, ran("t1", "task", "There are tabs.", **task))
     log.reply("m3", ran("t2", "write", filePath="/w/AGENTS.md", content="- tabs\n"), says("Noted."), given=900)
     log.user("m4", {"type": "compaction", "auto": True})
     log.reply("m5", says("We use tabs."), given=950, summary=True)
@@ -359,7 +365,6 @@ def opencode_file(folder: Path) -> Path:
 
 
 def own_file(folder: Path) -> Path:
-    """deepnb's own transcript of two turns."""
     from deepnb import Session
 
     with Session() as session:
@@ -377,11 +382,9 @@ FORMATS: dict[str, Callable[[Path], Path]] = {
     "deepnb": own_file,
     "chat": chat_file,
 }
-"""Format -> what writes a file of it into a folder."""
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, bytes]]:
-    """All below a folder: time of change and content."""
     return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in sorted(folder.rglob("*")) if p.is_file()}
 
 

@@ -1,7 +1,5 @@
 """Conversations as `{"messages": [...]}`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,25 +1,23 @@
 """Codex's rollouts."""
 
-from __future__ import annotations
-
 import json
 import sys
+from typing import Any
 
 import pytest
 
 from deepnb.values.errors import NotInstalledError
-from deepnb.values.turn import Compacted, Notice, ToolEnded, ToolStarted, Usage
+from deepnb.values.turn import Compacted, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Codex, calls_before, jsonl, of_kind, turns
+from tests.wings.open.session_files import Codex, calls_before, figures, jsonl, of_kind, turns
 
 CONTEXT = "<environment_context>x</environment_context>"
 
 
 @pytest.fixture
 def read(tmp_path):
-    """What opens a log."""
     return lambda log: open_session(jsonl(tmp_path / "rollout-2026-01-01T10-00-00-u.jsonl", *log.lines))
 
 
@@ -28,18 +26,11 @@ def said(text):
 
 
 def first_turn(log):
-    """`ls`, and an answer: two calls of a model."""
-    log.put("turn_context", turn_id="t1", model="gpt-x", effort="high", cwd="/w")
-    log.event("token_count", info=None)
-    log.prompt("List files")
-    log.item("message", role="user", content=said(CONTEXT))
+    log.put("turn_context", turn_id="t1", model="gpt-x", effort="high", cwd="/w").event("token_count", info=None)
+    log.prompt("List files").item("message", role="user", content=said(CONTEXT))
     log.item("reasoning", summary=[{"type": "summary_text", "text": "look"}], encrypted_content="zzz")
-    log.call("c1", cmd="ls")
-    log.output("c1", "a\nb")
-    log.tokens(9_000, 40, 8_000, times=2)
-    log.says("There are two.")
-    log.tokens(9_100, 10, 9_000, times=3)
-    return log
+    log.call("c1", cmd="ls").output("c1", "a\nb").tokens(9_000, 40, 8_000, times=2)
+    return log.says("There are two.").tokens(9_100, 10, 9_000, times=3)
 
 
 def test_each_thing_is_told_once(read):
@@ -61,39 +52,84 @@ def test_each_thing_is_told_once(read):
     assert of_kind(session, ToolStarted, "args") == [{"cmd": "ls"}]
 
 
-def test_without_events_of_prompts_the_injected_ones_are_left_out(read):
+def prompts(*texts):
     log = Codex()
-    for text in ("# AGENTS.md instructions", CONTEXT, "List files"):
+    for text in texts:
         log.item("message", role="user", content=said(text))
-    log.item("message", role="assistant", content=[{"type": "output_text", "text": "Two."}])
-    session = read(log)
-    assert (turns(session.index), session.content(1).prompt) == ([("List files", 1)], "List files")
-    assert [m.source for m in session.content(1).messages] == ["context", "context", None, None]
+    return log
 
 
-def test_events_that_replay_instructions_are_no_prompts(read):
-    log = Codex()
-    log.event("user_message", message="Be brief.", kind="user_instructions")
-    log.event("user_message", message=CONTEXT)
-    log.prompt("Go")
-    assert [t.prompt for t in read(log).index.turns] == ["Go"]
+ENCRYPTED = {"type": "compaction", "encrypted_content": "zzz"}
+PATCH = """*** Begin Patch
+*** Update File: docs/AGENTS.md
+@@ rules
+ - a
+-- b
++- c
+*** Add File: memory/new.md
++one
++two
+*** Update File: src/x.py
+-1
++2
+*** End Patch"""
+SHELL = ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"]
+PATCHED = {
+    "edits": [("docs/AGENTS.md", None), ("memory/new.md", "one\ntwo\n")],
+    "edited": ["docs/AGENTS.md", "memory/new.md"],
+    "hunks": [(("- a\n- b", "- a\n- c"),)],
+}
+CASES: dict[str, tuple[Codex, dict[str, Any]]] = {
+    "without events of prompts the injected ones are left out": (
+        prompts("# AGENTS.md instructions", CONTEXT, "List files")
+        .item("message", role="assistant", content=[{"type": "output_text", "text": "Two."}]),
+        {"turns": [("List files", 1)], "prompt": "List files",
+         "sources": [("# AGENTS.md instructions", "context"), (CONTEXT, "context")]},
+    ),
+    "events that replay instructions are no prompts": (
+        Codex().event("user_message", message="Be brief.", kind="user_instructions")
+        .event("user_message", message=CONTEXT).prompt("Go"),
+        {"prompts": ["Go"]},
+    ),
+    "a turn that was rolled back is out": (
+        first_turn(Codex()).prompt("Wrong way").says("Hm.").tokens(9_500).event("thread_rolled_back", num_turns=1)
+        .prompt("Right way").says("Yes.").tokens(9_300),
+        {"turns": [("List files", 2), ("Right way", 1)], "context": 9_300, "counts": {OTHER_BRANCHES: 1}},
+    ),
+    "a compaction that is encrypted": (
+        first_turn(Codex()).item(**ENCRYPTED).put("compacted", message="", replacement_history=[ENCRYPTED]),
+        {"summaries": ["(hidden by the provider)"]},
+    ),
+    "tokens of the summary are no context": (
+        first_turn(Codex()).put("compacted", message="Two files.").tokens(200_000),
+        {"context": None, "purposes": ["answer", "answer", "summary"]},
+    ),
+    "a patch of memory files by a tool": (
+        Codex().prompt("Remember").item("custom_tool_call", name="apply_patch", input=PATCH, call_id="c1")
+        .item("custom_tool_call_output", call_id="c1", output="ok"),
+        PATCHED,
+    ),
+    "a patch of memory files in a shell": (
+        Codex().prompt("Remember").call("c1", "shell", command=SHELL).output("c1"), PATCHED,
+    ),
+    "an aborted turn, and errors": (
+        Codex().prompt("Go").call("c1").event("turn_aborted", reason="interrupted")
+        .event("stream_error", message="retrying 1/5").event("moon_phase").put("telepathy").put("world_state"),
+        {"interrupted": "stopped: interrupted", "notes": ["retrying 1/5"], "statuses": [("c1", "cut")]},
+    ),
+    "a fork says that it begins with a copy": (
+        first_turn(Codex(forked_from_id="v")), {"notices": ("it begins with a copy of another session's lines: their turns and tokens are counted here, too",)},
+    ),
+}  # fmt: skip
 
 
-def test_a_turn_that_was_rolled_back_is_out(read):
-    log = first_turn(Codex())
-    log.prompt("Wrong way")
-    log.says("Hm.")
-    log.tokens(9_500)
-    log.event("thread_rolled_back", num_turns=1)
-    log.prompt("Right way")
-    log.says("Yes.")
-    log.tokens(9_300)
-    index = read(log).index
-    assert (turns(index), index.context) == ([("List files", 2), ("Right way", 1)], 9_300)
-    assert index.counts == {OTHER_BRANCHES: 1}
+@every_row("name", CASES)
+def test_what_is_read(tmp_path, name):
+    log, told = CASES[name]
+    assert figures(open_session(jsonl(tmp_path / "rollout-x-u.jsonl", *log.lines)), told) == told
 
 
-@pytest.mark.parametrize("echo", [True, False])
+@every_row("echo", [True, False])
 def test_a_compaction(read, echo):
     log = first_turn(Codex())
     log.put("compacted", message="Two files.", replacement_history=[])
@@ -115,21 +151,6 @@ def test_a_compaction(read, echo):
     assert [offload.summary for offload in of_kind(session, Compacted, "offload")] == ["Two files."]
 
 
-def test_a_compaction_that_is_encrypted(read):
-    log = first_turn(Codex())
-    log.item("compaction", encrypted_content="zzz")
-    log.put("compacted", message="", replacement_history=[{"type": "compaction", "encrypted_content": "zzz"}])
-    assert [c.summary for c in read(log).index.turns[0].compactions] == ["(hidden by the provider)"]
-
-
-def test_tokens_of_the_summary_are_no_context(read):
-    log = first_turn(Codex())
-    log.put("compacted", message="Two files.")
-    log.tokens(200_000)
-    index = read(log).index
-    assert (index.context, [c.purpose for c in index.turns[0].calls]) == (None, ["answer", "answer", "summary"])
-
-
 def test_outputs_in_their_forms(read):
     log = Codex()
     log.prompt("Go")
@@ -143,64 +164,13 @@ def test_outputs_in_their_forms(read):
     log.tokens(100)
     session = read(log)
     assert of_kind(session, ToolEnded, "result", "status") == [
-        *(("text", "ok"), ("JSON", "error"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok")),
+        *(("text", "ok"), ("JSON", "error"), ("block", "ok"), ("object", "error"), ("done", "ok"), ("completed", "ok"))
     ]
     assert (turns(session.index), session.index.turns[0].tools) == (
         [("Go", 1)],
         {"exec_command": 4, "notes": 1, "web_search": 1},
     )
     assert dict(of_kind(session, ToolStarted, "name", "args"))["notes"] == {"input": "free text"}
-
-
-PATCH = """*** Begin Patch
-*** Update File: docs/AGENTS.md
-@@ rules
- - a
--- b
-+- c
-*** Add File: memory/new.md
-+one
-+two
-*** Update File: src/x.py
--1
-+2
-*** End Patch"""
-
-
-@every_row("how", ["tool", "shell"])
-def test_patches_of_memory_files(read, how):
-    log = Codex()
-    log.prompt("Remember")
-    if how == "tool":
-        log.item("custom_tool_call", name="apply_patch", input=PATCH, call_id="c1")
-        log.item("custom_tool_call_output", call_id="c1", output="ok")
-    else:
-        log.call("c1", "shell", command=["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"])
-        log.output("c1")
-    session = read(log)
-    one, two = session.content(1).edits
-    assert (one.path, one.hunks) == ("docs/AGENTS.md", (("- a\n- b", "- a\n- c"),))
-    assert (two.path, two.after) == ("memory/new.md", "one\ntwo\n")
-    assert [e.path for e in session.index.turns[0].edits] == ["docs/AGENTS.md", "memory/new.md"]
-
-
-def test_an_aborted_turn_and_errors(read):
-    log = Codex()
-    log.prompt("Go")
-    log.call("c1")
-    log.event("turn_aborted", reason="interrupted")
-    log.event("stream_error", message="retrying 1/5")
-    log.event("moon_phase")
-    log.put("telepathy")
-    log.put("world_state")
-    session = read(log)
-    assert session.content(1).interrupted == "stopped: interrupted"
-    assert of_kind(session, Notice, "text") == ["retrying 1/5"]
-    assert of_kind(session, ToolEnded, "status") == ["cut"]
-
-
-def test_a_fork_says_that_it_begins_with_a_copy(read):
-    assert "copy" in read(first_turn(Codex(forked_from_id="v"))).index.notices[0]
 
 
 def test_a_compressed_rollout(tmp_path, monkeypatch):

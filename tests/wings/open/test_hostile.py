@@ -1,7 +1,5 @@
 """Whatever stands in a file: nothing of it is opened or run, and no value of another type than it should be raises."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import os
@@ -21,33 +19,21 @@ JUNK += [[], [[]], {}, {"type": []}, [None], ["a"]]
 
 
 def every_kind_of_line() -> dict[str, list[Any]]:
-    one = Claude()
-    one.user("u1", "Go")
     edit = {"file_path": "/w/CLAUDE.md", "old_string": "a", "new_string": "b"}
-    one.reply("a1", "m1", calls("t1", "Task", prompt="p"), calls("t2", "Edit", **edit))
     changed = {"originalFile": "a", "oldString": "a", "newString": "b", "filePath": "x", "agentId": "z"}
-    one.result("r1", "t2", toolUseResult=changed)
     inner = {"type": "assistant", "message": {"id": "m", "content": []}}
-    one.put("p1", "progress", data={"type": "agent_progress", "agentId": "z", "message": inner}, parentToolUseID="t1")
-    one.boundary("c1", "r1")
-    one.summary("s1")
-    one.put("q", "attachment", attachment={"type": "queued_command", "prompt": "x"})
+    mirror = {"type": "agent_progress", "agentId": "z", "message": inner}
+    one = Claude().say("u1 Go").reply("a1", "m1", calls("t1", "Task", prompt="p"), calls("t2", "Edit", **edit))
+    one.result("r1", "t2", toolUseResult=changed).put("p1", "progress", data=mirror, parentToolUseID="t1")
+    one.boundary("c1", "r1").summary("s1").put("q", "attachment", attachment={"type": "queued_command", "prompt": "x"})
     one.put("e", "system", subtype="api_error", error={"message": "x"})
-    two = Codex(base_instructions={"text": "x"})
-    two.put("turn_context", model="m")
-    two.prompt("Go")
-    two.call("c1", "shell", command=["x"])
-    two.output("c1", {"content": "x"})
-    two.item("reasoning", summary=[{"text": "x"}])
-    two.tokens(9)
-    two.put("compacted", message="x", replacement_history=[{"encrypted_content": "x"}])
+    two = Codex(base_instructions={"text": "x"}).put("turn_context", model="m").prompt("Go")
+    two.call("c1", "shell", command=["x"]).output("c1", {"content": "x"}).item("reasoning", summary=[{"text": "x"}])
+    two.tokens(9).put("compacted", message="x", replacement_history=[{"encrypted_content": "x"}])
     two.event("thread_rolled_back", num_turns=1)
-    three = Pi()
-    three.message("a1", "user", "hi")
-    write = {"path": "AGENTS.md", "content": "x"}
-    three.answer("a2", {"type": "toolCall", "id": "t", "name": "write", "arguments": write}, says("x"))
-    three.put("c1", "compaction", summary="x", tokensBefore=1, firstKeptEntryId="a1")
-    three.put("l", "leaf", leafId="a2")
+    write = {"type": "toolCall", "id": "t", "name": "write", "arguments": {"path": "AGENTS.md", "content": "x"}}
+    three = Pi().message("a1", "user", "hi").answer("a2", write, says("x"))
+    three.put("c1", "compaction", summary="x", tokensBefore=1, firstKeptEntryId="a1").put("l", "leaf", leafId="a2")
     own = [{"type": "message", "at": "2026-01-01T10:00:00Z", "session": "k", "n": n, "id": str(n), "parent": None, "role": role, "text": "x",
             "tool_calls": [{"id": "t", "name": "task", "args": {"description": "d"}}], "usage": {"input": 1}, "path": []}
            for n, role in enumerate(("user", "assistant", "tool"))]  # fmt: skip
@@ -57,9 +43,9 @@ def every_kind_of_line() -> dict[str, list[Any]]:
     four = OpenCode(revert={"messageID": "m9", "partID": "x"})
     subtask, compaction = {"type": "subtask", "prompt": "p"}, {"type": "compaction", "auto": True}
     four.user("m1", says("Go"), {"type": "file", "filename": "a"}, subtask, compaction)
-    four.reply("m2", says("So far."), summary=True)
     edited = {"sessionId": "z", "filediff": {"before": "a", "after": "b"}}
     edit = {"filePath": "AGENTS.md", "oldString": "a", "newString": "b"}
+    four.reply("m2", says("So far."), summary=True)
     four.reply("m3", {"type": "reasoning", "text": "x"}, ran("t1", "edit", metadata=edited, **edit))
     four.reply("m4", error={"name": "APIError", "data": {"message": "x"}})
     lines = {"claude": one.lines, "codex": two.lines, "pi": three.lines}
@@ -70,7 +56,6 @@ LINES = every_kind_of_line()
 
 
 def places(value, at=()):
-    """Where in a value something can be put in the place of what is there."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
         yield (*at, key)
@@ -87,7 +72,6 @@ def changed(value, at, junk):
 
 
 def read_all(file):
-    """All that can be read of a file, the way a session and its list do."""
     list_sessions(file)
     session = open_session(file)
     for turn in session.index.turns:
@@ -134,8 +118,6 @@ def test_bytes_that_were_changed_raise_nothing_but_one_line(tmp_path, data):
 
 
 def noting(real, opened):
-    """`open`, which notes the paths it is given."""
-
     def noted(path, *args, **how):
         opened.append(str(path))
         return real(path, *args, **how)
@@ -147,12 +129,10 @@ def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
     secret = tmp_path / "secret/CLAUDE.md"
     secret.parent.mkdir()
     secret.write_text("tea")
-    log = Claude(cwd=str(secret.parent))
-    log.user("u1", f"[image]({secret})")
+    log = Claude(cwd=str(secret.parent)).user("u1", f"[image]({secret})")
     log.reply("a1", "m1", calls("t1", "Write", file_path=str(secret), content="x"))
     told = {"filePath": str(secret), "agentId": "../../secret/x", "persistedOutputPath": str(secret)}
-    log.result("r1", "t1", toolUseResult=told)
-    file = log.write(tmp_path / "log/s.jsonl")
+    file = log.result("r1", "t1", toolUseResult=told).write(tmp_path / "log/s.jsonl")
     opened: list[str] = []
     for module in (builtins, os):
         monkeypatch.setattr(module, "open", noting(module.open, opened))

@@ -1,7 +1,5 @@
 """Databases of checkpoints that were made to run something: whatever they name is not imported, called or told."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys
@@ -14,70 +12,55 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from tests.wings.open.hostile_values import (
-    CHANNELS,
-    HELLO,
-    SAID,
-    Stored,
-    check,
-    checkpoint,
-    constructors,
-    damaged,
-    evil_folder,
-    extensions,
-    others,
-    packed,
-    watched,
-)
+from tests.wings.open import hostile_values as h
 
 
 @pytest.fixture
 def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    return evil_folder(tmp_path, monkeypatch)
+    return h.evil_folder(tmp_path, monkeypatch)
 
 
 class Case(NamedTuple):
     """A thread: its checkpoint, what each step wrote to each channel, and whether its prompt is read all the same."""
 
-    checkpoint: Stored
-    writes: Sequence[Stored] = ()
+    checkpoint: h.Stored
+    writes: Sequence[h.Stored] = ()
     says: bool = False
 
 
 def hostile(folder: Path) -> Iterator[Case]:
     """Threads with forms in their checkpoints, in what was written after them, or in both."""
-    good = JsonPlusSerializer().dumps_typed(checkpoint(HELLO))
+    good = JsonPlusSerializer().dumps_typed(h.checkpoint(h.HELLO))
     for kind, write, values in (
-        ("msgpack", packed, list(extensions(folder))),
-        ("json", lambda value: json.dumps(value).encode(), list(constructors(folder))),
+        ("msgpack", h.packed, list(h.extensions(folder))),
+        ("json", lambda value: json.dumps(value).encode(), list(h.constructors(folder))),
     ):
         for at in range(0, len(values), _MANY):
             some = values[at : at + _MANY]
-            yield Case((kind, write(checkpoint([SAID, *some], some))), [(kind, write(some))], says=True)
-            yield Case((kind, write(checkpoint(some, some[0]))))
+            yield Case((kind, write(h.checkpoint([h.SAID, *some], some))), [(kind, write(some))], says=True)
+            yield Case((kind, write(h.checkpoint(some, some[0]))))
             yield Case(good, [(kind, write(value)) for value in some], says=True)
-    for value in damaged():
-        yield Case(("msgpack", packed(checkpoint([SAID, value], value))), [("msgpack", packed(value))])
-        yield Case(good, [("msgpack", packed(value))])
-    for stored in others(folder):
+    for value in h.damaged():
+        yield Case(("msgpack", h.packed(h.checkpoint([h.SAID, value], value))), [("msgpack", h.packed(value))])
+        yield Case(good, [("msgpack", h.packed(value))])
+    for stored in h.others(folder):
         yield Case(good, [stored])
         yield Case(stored)
 
 
-_MANY = 40
-"""Forms that share a checkpoint."""
+_MANY = 40  # forms that share a checkpoint
 
 
 def database(path: Path, cases: list[Case]) -> None:
     """A thread for each case: its checkpoint, its writes to every channel, and one more checkpoint without messages."""
     connection = sqlite3.connect(path)
     SqliteSaver(connection).setup()
-    empty = JsonPlusSerializer().dumps_typed({**checkpoint([]), "channel_values": {}})
+    empty = JsonPlusSerializer().dumps_typed({**h.checkpoint([]), "channel_values": {}})
     for n, ((kind, value), writes, _) in enumerate(cases):
         for id_, parent, stored in (("1", None, (kind, value)), ("2", "1", empty), ("3", "2", (kind, value))):
             row = (f"t{n}", "", id_, parent, *stored, b'{"source": "input"}')
             connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-            for at, (channel, written) in enumerate((c, w) for c in CHANNELS for w in writes):
+            for at, (channel, written) in enumerate((c, w) for c in h.CHANNELS for w in writes):
                 connection.execute(
                     "INSERT INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value)"
                     " VALUES (?, '', ?, 'task', ?, ?, ?, ?)",
@@ -93,12 +76,12 @@ def test_no_form_of_a_value_runs_anything(evil: Path, caplog: pytest.LogCaptureF
     path = evil / "a.db"
     database(path, cases)
     with sqlite3.connect(path) as connection:
-        good = ("good", "", "1", None, *JsonPlusSerializer().dumps_typed(checkpoint(HELLO)), b"{}")
+        good = ("good", "", "1", None, *JsonPlusSerializer().dumps_typed(h.checkpoint(h.HELLO)), b"{}")
         connection.execute("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", good)
     connection.close()
-    told = check(str(path), len(cases), evil)
+    told = h.check(str(path), len(cases), evil)
     assert not caplog.messages  # a notebook shows warnings, and these would be a file's words
-    unread = [n for n, (case, said) in enumerate(zip(cases, told, strict=True)) if case.says and SAID not in said]
+    unread = [n for n, (case, said) in enumerate(zip(cases, told, strict=True)) if case.says and h.SAID not in said]
     assert not unread, (unread, told[unread[0]])
 
 
@@ -107,7 +90,7 @@ METADATA: list[Any] = ["5", "[]", "null", '{"source": []}', '{"source": "input",
 
 def test_no_row_of_another_shape_raises_more_than_a_line(evil: Path) -> None:
     path = evil / "a.db"
-    kind, value = JsonPlusSerializer().dumps_typed(checkpoint(HELLO))
+    kind, value = JsonPlusSerializer().dumps_typed(h.checkpoint(h.HELLO))
     connection = sqlite3.connect(path)
     SqliteSaver(connection).setup()
     rows: list[tuple[Any, ...]] = [
@@ -125,13 +108,13 @@ def test_no_row_of_another_shape_raises_more_than_a_line(evil: Path) -> None:
     connection.executemany("INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     connection.commit()
     connection.close()
-    check(str(path), 19, evil)
+    h.check(str(path), 19, evil)
 
 
 def test_the_watch_can_fail(evil: Path) -> None:
-    with watched() as events:
+    with h.watched() as events:
         JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed(
-            ("msgpack", packed(ormsgpack.Ext(0, packed(("evil", "Bomb", 1)))))
+            ("msgpack", h.packed(ormsgpack.Ext(0, h.packed(("evil", "Bomb", 1)))))
         )
     assert "exec" in {event for event, _ in events} and (evil / "ran").exists()
     del sys.modules["evil"]

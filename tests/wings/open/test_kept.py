@@ -1,8 +1,5 @@
 """Threads of LangGraph in a PostgreSQL database, opened by its address: read, and not written."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import ormsgpack
@@ -69,10 +66,8 @@ def test_a_password_in_an_error_of_the_driver_is_not_shown(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_no_class_that_a_value_names_is_made(
-    postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What reads the values is tried on each form in `tests/wings/open/test_hostile_checkpoints.py`."""
+def test_no_class_that_a_value_names_is_made(postgres_server, tmp_path, monkeypatch):
+
     import psycopg
     from langgraph.checkpoint.postgres import PostgresSaver
 

@@ -1,7 +1,5 @@
 """Threads of LangGraph's SQLite checkpoints, read without the graph that made them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import sys
@@ -180,7 +178,6 @@ def test_the_thread_that_holds_a_sessions_memory_is_no_session(tmp_path):
 
 
 def put(path, channel_values, metadata=None, dumps=None):
-    """A database with one checkpoint."""
     with closing(saver_of(path).conn) as connection:
         SqliteSaver(connection).setup()
         kind, blob = (dumps or JsonPlusSerializer().dumps_typed)({"v": 4, "channel_values": channel_values})

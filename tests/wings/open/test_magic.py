@@ -1,9 +1,6 @@
 """`%agent open`: sessions made elsewhere in a shell; what is shown, refused, and gone on from."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +12,9 @@ from tests.support.harmless import harmless
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.wings import wing
-from tests.wings.open.session_files import FORMATS, Claude, calls, claude_file, graph_file, jsonl, stamps
+from tests.wings.open.session_files import FORMATS, Claude, claude_file, graph_file, jsonl, stamps
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
-
-
-@pytest.fixture
-def shell() -> Iterator[Shell]:
-    made = Shell()
-    made.ok("%load_ext deepnb")
-    yield made
 
 
 @pytest.fixture
@@ -157,9 +147,7 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
-    log = Claude()
-    log.put("a1", "system", subtype="informational", content="x")
-    log.put("a2", "mystery")
+    log = Claude().put("a1", "system", subtype="informational", content="x").put("a2", "mystery")
     shown = shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
     assert "0 turns" in shown
     for line in ("turns", "budget", "history", "transcript", "threads"):
@@ -168,11 +156,9 @@ def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_a_very_long_turn_shows_its_ends(shell: Shell, tmp_path: Path) -> None:
-    log = Claude()
-    log.user("u", "Go")
+    log = Claude().say("u Go")
     for n in range(200):
-        log.reply(f"a{n}", f"m{n}", calls(f"t{n}", "Read", file_path=f"{n}.py"))
-        log.result(f"r{n}", f"t{n}", "x" * 5_000)
+        log.say(f"a{n} +t{n} Read", f"r{n} t{n} {'x' * 5_000}")
     shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
     shown = shell.ok("%agent turns 1")
     assert "150 steps are left out here" in shown and shown.count("→ Read(") == 50

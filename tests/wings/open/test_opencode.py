@@ -1,7 +1,5 @@
 """Sessions of OpenCode: of its database and of its export, and what a database may hold that it should not."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
@@ -11,27 +9,24 @@ from typing import Any
 import pytest
 
 from deepnb.values.errors import DeepnbError
-from deepnb.values.turn import Notice, ToolEnded, ToolStarted, Usage
+from deepnb.values.turn import ToolEnded, ToolStarted, Usage
 from deepnb.wings.open import opencode
 from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from deepnb.wings.open.view import opened_view
 from tests.support.tables import every_row
 from tests.wings.open.hostile_values import evil_folder, watched
-from tests.wings.open.session_files import OpenCode, jsonl, of_kind, opencode_database, opencode_file, ran, says
+from tests.wings.open.session_files import OpenCode, figures, of_kind, opencode_database, opencode_file, ran, says
 from tests.wings.open.test_hostile import JUNK, read_all
 
 DATABASE, EXPORT, PRETTY = "opencode.db", "export.json", "pretty.json"
 
 
 def written(folder: Path, how: str, log: OpenCode) -> Path:
-    """The session in a form of OpenCode's."""
     if how == DATABASE:
         opencode_database(folder / how, log).close()
-    elif how == EXPORT:
-        jsonl(folder / how, log.export())
     else:
-        (folder / how).write_text(json.dumps(log.export(), indent=2))
+        (folder / how).write_text(json.dumps(log.export(), indent=2 if how == PRETTY else None))
     return folder / how
 
 
@@ -100,43 +95,35 @@ def test_a_database_with_a_subagent_a_compaction_and_memory(tmp_path):
 def test_what_was_taken_back_does_not_count(tmp_path, how, revert, prompts, left, calls):
     folder = tmp_path / how / json.dumps(sorted(revert.values())).strip('[]"').replace('", "', "-")
     folder.mkdir(parents=True)
-    log = OpenCode(revert=revert)
-    log.user("m1", says("First"))
-    log.reply("m2", ran("t1"), ran("t2"))
-    log.user("m3", says("Second"))
-    log.reply("m4", says("Two."))
-    session = session_of(folder, log, how)
+    log = OpenCode(revert=revert).user("m1", says("First")).reply("m2", ran("t1"), ran("t2"))
+    session = session_of(folder, log.user("m3", says("Second")).reply("m4", says("Two.")), how)
     assert [turn.prompt for turn in session.index.turns] == prompts
     assert session.index.counts.get(OTHER_BRANCHES, 0) == left
     assert of_kind(session, ToolStarted, "id") == (["t1", "t2"] if calls else [])
 
 
+FAILED = {"status": "error", "input": {}, "error": "no such file"}
+DIFF = {"filediff": {"file": "/w/AGENTS.md", "before": "- blanks\n", "after": "- tabs\n"}}
+
+
 def test_what_failed_says_nothing_of_the_context(tmp_path):
-    log = OpenCode()
-    log.user("m1", says("Go"))
-    failed = {"status": "error", "input": {}, "error": "no such file"}
-    log.reply("m2", {"type": "tool", "tool": "bash", "callID": "t1", "state": failed}, given=700)
+    log = OpenCode().user("m1", says("Go"))
+    log.reply("m2", {"type": "tool", "tool": "bash", "callID": "t1", "state": FAILED}, given=700)
     log.reply("m3", given=9, error={"name": "APIError", "data": {"message": "overloaded"}})
     log.user("m4", {"type": "compaction", "auto": False})
     log.reply("m5", says("Half a sum"), summary=True, finish=None, error={"name": "MessageAbortedError"})
-    session = session_of(tmp_path, log)
-    assert (session.index.context, session.index.compactions) == (700, 0)
-    assert session.content(1).interrupted == "stopped by the user"
-    assert of_kind(session, ToolEnded, "result", "status") == [("no such file", "error")]
-    assert of_kind(session, Notice, "text") == ["overloaded", "a compaction that did not end"]
+    told = {"context": 700, "compactions": 0, "interrupted": "stopped by the user", "results": ["no such file"]}
+    told |= {"statuses": [("t1", "error")], "notes": ["overloaded", "a compaction that did not end"]}
+    assert figures(session_of(tmp_path, log), told) == told
 
 
 def test_an_edit_tells_the_whole_file(tmp_path):
-    log = OpenCode()
-    log.user("m1", says("Go"))
-    diff = {"filediff": {"file": "/w/AGENTS.md", "before": "- blanks\n", "after": "- tabs\n"}}
-    log.reply("m2", ran("t1", "edit", metadata=diff, filePath="/w/AGENTS.md", oldString="blanks", newString="tabs"))
+    log = OpenCode().user("m1", says("Go"))
+    log.reply("m2", ran("t1", "edit", metadata=DIFF, filePath="/w/AGENTS.md", oldString="blanks", newString="tabs"))
     log.reply("m3", ran("t2", "edit", filePath="/w/CLAUDE.md", oldString="a", newString="b"))
-    first, second = session_of(tmp_path, log).content(1).edits
-    assert (first.before, first.hunks, second.hunks) == ("- blanks\n", (("blanks", "tabs"),), (("a", "b"),))
-
-
-# -- databases that were made to harm
+    session = session_of(tmp_path, log)
+    assert session.content(1).edits[0].before == "- blanks\n"
+    assert figures(session, ["hunks"]) == {"hunks": [(("blanks", "tabs"),), (("a", "b"),)]}
 
 
 def test_no_value_of_another_type_raises(tmp_path, monkeypatch):
@@ -145,8 +132,7 @@ def test_no_value_of_another_type_raises(tmp_path, monkeypatch):
     stored += [5, 1.5, b"\xff\x00", "{", "[" * 100_000, '{"a":' * 900 + "1" + "}" * 900]
     for n, value in enumerate(stored):
         file = tmp_path / f"{n}.db"
-        log, other = OpenCode(), OpenCode("ses_2", "ses_1")
-        log.user("m1", says("Go"))
+        log, other = OpenCode().user("m1", says("Go")), OpenCode("ses_2", "ses_1")
         log.reply("m2", ran("t1", deep=json.loads('{"a":' * 300 + "1" + "}" * 300)))
         with closing(opencode_database(file, log, other)) as connection:
             for place in ("message data", "part data", "message id", "part message_id", "session revert"):
@@ -163,9 +149,7 @@ def test_no_value_of_another_type_raises(tmp_path, monkeypatch):
 
 
 def test_text_that_is_not_utf8_is_read(tmp_path):
-    log = OpenCode()
-    log.user("m1", says("Go"))
-    with closing(opencode_database(tmp_path / DATABASE, log)) as connection:
+    with closing(opencode_database(tmp_path / DATABASE, OpenCode().user("m1", says("Go")))) as connection:
         connection.execute("UPDATE session SET title = CAST(x'41ff42' AS TEXT)")
         connection.execute("INSERT INTO part VALUES ('m1-09', 'm1', 'ses_1', CAST(x'7bff7d' AS TEXT))")
         connection.commit()
@@ -175,17 +159,15 @@ def test_text_that_is_not_utf8_is_read(tmp_path):
 
 
 def test_sessions_that_started_each_other_end(tmp_path):
-    log, other = OpenCode("ses_1", "ses_2"), OpenCode("ses_2", "ses_1")
-    for one in (log, other):
-        one.user(f"{one.id}-m", says("Go"))
-    opencode_database(tmp_path / DATABASE, OpenCode("ses_0"), log, other).close()
+    ring = (
+        OpenCode(one, other).user(f"{one}-m", says("Go")) for one, other in (("ses_1", "ses_2"), ("ses_2", "ses_1"))
+    )
+    opencode_database(tmp_path / DATABASE, OpenCode("ses_0"), *ring).close()
     assert open_session(tmp_path / DATABASE, "ses_1").index.turns
 
 
 def test_a_session_is_bounded(tmp_path, monkeypatch):
-    log, other = OpenCode(), OpenCode("ses_2", "ses_1")
-    log.user("m1", says("x" * 600))
-    other.user("m2", says("x" * 600))
+    log, other = (one.user(f"{one.id}-m", says("x" * 600)) for one in (OpenCode(), OpenCode("ses_2", "ses_1")))
     opencode_database(tmp_path / DATABASE, log, other).close()
     assert open_session(tmp_path / DATABASE).index.turns
     monkeypatch.setattr(opencode, "_MOST_BYTES", 1_000)

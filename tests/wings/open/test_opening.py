@@ -1,7 +1,5 @@
 """Which file is of which format, what is said of those of none, and lists of directories."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,19 +1,18 @@
 """Sessions of pi, versions 1 to 3, and of OpenClaw."""
 
-from __future__ import annotations
+from typing import Any
 
 import pytest
 
-from deepnb.values.turn import Notice, ToolEnded, Usage
+from deepnb.values.turn import Usage
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Pi, jsonl, of_kind, says, turns
+from tests.wings.open.session_files import Pi, figures, jsonl, says
 
 
 @pytest.fixture
 def read(tmp_path):
-    """What opens a log."""
     return lambda log: open_session(jsonl(tmp_path / "2026-01-01_p.jsonl", *log.lines))
 
 
@@ -22,7 +21,7 @@ def call(id_="t1", name="read", **args):
 
 
 def result(log, id_, text="ok", *, error=False, **more):
-    log.message(id_, "toolResult", [says(text)], toolCallId="t1", toolName="read", isError=error, **more)
+    return log.message(id_, "toolResult", [says(text)], toolCallId="t1", toolName="read", isError=error, **more)
 
 
 @every_row("version", [None, 2, 3])
@@ -44,32 +43,50 @@ def test_each_version(read, version):
 
 
 def begun(given=100):
-    log = Pi()
-    log.message("a1", "user", "First")
-    log.answer("a2", says("one"), given=given)
-    return log
+    return Pi().message("a1", "user", "First").answer("a2", says("one"), given=given)
 
 
-def test_branches(read):
-    log = begun()
-    log.message("a3", "user", "Wrong way")
-    log.answer("a4", says("two"), given=900)
-    log.put("b1", "branch_summary", "a2", fromId="a4", summary="Went wrong.")
-    log.message("a5", "user", "Right way")
-    log.answer("a6", says("three"))
-    session = read(log)
-    assert [t.prompt for t in session.index.turns] == ["First", "Right way"]
-    assert (session.index.counts, session.index.context) == ({OTHER_BRANCHES: 1}, 100)
-    assert ("Went wrong.", "branch summary") in [(m.text, m.source) for m in session.content(1).messages]
+WRITTEN = {"path": "memory/2026-01-01.md", "content": "note\n"}
+CASES: dict[str, tuple[Pi, dict[str, Any]]] = {
+    "branches": (
+        begun().message("a3", "user", "Wrong way").answer("a4", says("two"), given=900)
+        .put("b1", "branch_summary", "a2", fromId="a4", summary="Went wrong.")
+        .message("a5", "user", "Right way").answer("a6", says("three")),
+        {"prompts": ["First", "Right way"], "counts": {OTHER_BRANCHES: 1}, "context": 100,
+         "sources": [("Went wrong.", "branch summary")]},
+    ),
+    "a leaf says where the session is": (
+        begun().message("a3", "user", "Second").put("l", "leaf", leafId="a2"), {"prompts": ["First"]},
+    ),
+    "and is left behind": (
+        begun().message("a3", "user", "Second").put("l", "leaf", leafId="a2").message("a4", "user", "Third", under="a2"),
+        {"prompts": ["First", "Third"]},
+    ),
+    "what failed": (
+        result(begun().answer("a3", call()), "a4", "no", error=True).answer("a5", says("hal"), given=3, stop="aborted"),
+        {"context": 100, "notes": ["the reply was aborted"], "results": ["no"], "statuses": [("t1", "error")]},
+    ),
+    "OpenClaw": (
+        result(
+            Pi().put("x1", "custom", customType="model-snapshot", data={})
+            .put("x2", "custom_message", customType="openclaw.runtime-context", content="It is Monday.", display=False)
+            .message("a1", "user", "[WhatsApp Mon 10:00] hi")
+            .answer("a2", {"type": "tool_use", "id": "t1", "name": "write", "input": WRITTEN}),
+            "a3", details={"diff": "+note"},
+        ).put("x3", "custom", customType="openclaw:prompt-error", data={"error": "529"}).put("x4", "hologram"),
+        {"turns": [("[WhatsApp Mon 10:00] hi", 1)], "edits": [("memory/2026-01-01.md", "note\n")], "notes": ["529"]},
+    ),
+    "shell commands of the user": (
+        begun().put("b", "message", message={"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0}),
+        {"prompts": ["First"], "notes": ["!ls", "a"], "messages": ["First", "one", "!ls\na"]},
+    ),
+}  # fmt: skip
 
 
-def test_a_leaf_says_where_the_session_is(read):
-    log = begun()
-    log.message("a3", "user", "Second")
-    log.put("l", "leaf", leafId="a2")
-    assert [t.prompt for t in read(log).index.turns] == ["First"]
-    log.message("a4", "user", "Third", under="a2")
-    assert [t.prompt for t in read(log).index.turns] == ["First", "Third"]
+@every_row("name", CASES)
+def test_what_is_read(read, name):
+    log, told = CASES[name]
+    assert figures(read(log), told) == told
 
 
 @every_row("version", [1, 3])
@@ -87,37 +104,3 @@ def test_a_compaction(read, version):
     session = read(log)
     assert (session.index.context, session.index.compactions, len(session.index.turns)) == (100, 1, 2)
     assert session.content(1).compactions[0].summary == "So far."
-
-
-def test_what_failed(read):
-    log = begun()
-    log.answer("a3", call())
-    result(log, "a4", "no", error=True)
-    log.answer("a5", says("hal"), given=3, stop="aborted")
-    session = read(log)
-    assert (session.index.context, of_kind(session, Notice, "text")) == (100, ["the reply was aborted"])
-    assert of_kind(session, ToolEnded, "result", "status") == [("no", "error")]
-
-
-def test_openclaw(read):
-    log = Pi()
-    log.put("x1", "custom", customType="model-snapshot", data={})
-    log.put("x2", "custom_message", customType="openclaw.runtime-context", content="It is Monday.", display=False)
-    log.message("a1", "user", "[WhatsApp Mon 10:00] hi")
-    written = {"path": "memory/2026-01-01.md", "content": "note\n"}
-    log.answer("a2", {"type": "tool_use", "id": "t1", "name": "write", "input": written})
-    result(log, "a3", details={"diff": "+note"})
-    log.put("x3", "custom", customType="openclaw:prompt-error", data={"error": "529"})
-    log.put("x4", "hologram")
-    session = read(log)
-    assert turns(session.index) == [("[WhatsApp Mon 10:00] hi", 1)]
-    assert [(edit.path, edit.after) for edit in session.content(1).edits] == [("memory/2026-01-01.md", "note\n")]
-    assert of_kind(session, Notice, "text") == ["529"]
-
-
-def test_shell_commands_of_the_user(read):
-    log = begun()
-    log.put("b", "message", message={"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0})
-    session = read(log)
-    assert (len(session.index.turns), of_kind(session, Notice, "text")) == (1, ["!ls", "a"])
-    assert "!ls\na" in [m.text for m in session.content(1).messages]

@@ -1,7 +1,5 @@
 """What compactions took out of the state of a kept session is read when its file is opened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from deepnb import Session

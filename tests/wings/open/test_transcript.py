@@ -1,27 +1,23 @@
 """deepnb's own transcripts, as a session exports them."""
 
-from __future__ import annotations
-
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 
 import pytest
-from langchain_core.messages import AIMessage
 
 from deepnb import Session
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted
 from deepnb.wings.open.opening import open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
+from tests.support.clock import Clock
 from tests.support.scripted import Paid, call
 from tests.wings.open.session_files import at, jsonl, of_kind, turns
 
 
 @pytest.fixture
 def exported(tmp_path):
-    """Two turns, one of them with a subagent, and one between them that was taken back."""
     task = call("task", id="t0", description="Survey it", subagent_type="general-purpose")
     note = call("write_file", id="w1", file_path="/memory/x.md", content="note\n")
-    answers = [task, AIMessage("Surveyed."), AIMessage("Done."), AIMessage("Wrong."), note, AIMessage("Right.")]
-    session = Session(model=Paid(answers=answers))
+    session = Session(model=Paid(answers=[task, "Surveyed.", "Done.", "Wrong.", note, "Right."]))
     session.run("First")
     session.run("Wrong way")
     session.rewind(1)
@@ -47,20 +43,12 @@ def test_an_exported_thread(exported):
 
 
 def test_a_turn_takes_as_long_as_it_took(tmp_path):
-    """And not until the next one began."""
-    now = [datetime(2026, 3, 2, 9, tzinfo=UTC)]
-    session = Session(
-        model=Paid(answers=[AIMessage("Hello."), AIMessage("Bye."), AIMessage("Again.")]), clock=lambda: now[0]
-    )
-    session.run("First")
-    now[0] += timedelta(hours=1)
-    session.run("Second")
-    now[0] += timedelta(hours=1)
-    session.rewind(1)
-    now[0] += timedelta(hours=1)
-    session.run("Third")
-    opened = open_session(session.export(tmp_path / "main.jsonl"))
-    session.close()
+    now = Clock("2026-03-02T09:00", UTC)
+    with Session(model=Paid(answers=["Hello.", "Bye.", "Again."]), clock=now) as session:
+        for hour, act in enumerate((session.run, session.run, lambda _: session.rewind(1), session.run), 9):
+            now.to(f"2026-03-02T{hour:02}:00")
+            act("Go")  # type: ignore[operator]
+        opened = open_session(session.export(tmp_path / "main.jsonl"))
     assert [turn.started[11:13] for turn in opened.index.turns] == ["09", "12"]
     assert [turn.ended[11:13] for turn in opened.index.turns] == ["09", "12"]
     assert [opened.content(number).seconds for number in (1, 2)] == [0.0, 0.0]

@@ -1,7 +1,5 @@
 """%agent package in a real shell: a list first, and files once that is confirmed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Functions of a notebook as a module."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -24,7 +22,6 @@ DOOR, CHANCE = "qu13t" + "-R1ver!88", "vJ7q" * 2 + "Zk3wXp9RtB2m"
 
 @pytest.fixture
 def notebook() -> Any:
-    """A function that runs cells, and gives the variables."""
     shell = InteractiveShell()
 
     def run(*cells: str) -> dict[str, Any]:
@@ -37,7 +34,6 @@ def notebook() -> Any:
 
 
 def outcome(module: Code, folder: Path, *calls: str) -> list[Any]:
-    """What expressions give in another process that has the module alone."""
     (folder / "notebook_tools.py").write_text(module.text)
     code = f"import json, notebook_tools as t; from notebook_tools import *; print(json.dumps([{', '.join(calls)}]))"
     told = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)

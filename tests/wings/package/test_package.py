@@ -1,7 +1,5 @@
 """An agent as a LangGraph application: what is in it, what is left out, and that it sends what the notebook sends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
 from tests.support.openai_server import OpenAIServer
 from tests.support.tables import every_row
+from tests.support.tapes import HERE
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 BOUND = {"list_variables", "inspect_variable", "query_table", "read_notebook", "edit_notebook"}
@@ -73,22 +72,14 @@ def session(**options: Any) -> Session:
     return made
 
 
-# -- the request
-
-
+CLERK = {"name": "clerk", "description": "Counts.", "system_prompt": "Count.", "tools": [stock, "price"]}
+JUDGE = {"name": "judge", "description": "Judges.", "system_prompt": "Judge.", "model": "openai:gpt-5.2"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "with tools": {"tools": [price, stock, {"type": "web_search"}]},
     "a small window": {"max_input_tokens": 20_000, "tools": [price]},
     "its own prompt": {"system_prompt": "Be brief.\n'\"", "memory_refresh": "call", "memory_budget": 300},
-    "subagents": {
-        "subagents": [
-            {"name": "clerk", "description": "Counts.", "system_prompt": "Count.", "tools": [stock, "price"]},
-            {"name": "judge", "description": "Judges.", "system_prompt": "Judge.", "model": "openai:gpt-5.2"},
-        ],
-        "tools": [price],
-        "general_purpose": False,
-    },
+    "subagents": {"subagents": [CLERK, JUDGE], "tools": [price], "general_purpose": False},
     "less": {"enable_memory": False, "enable_skills": False, "enable_subagents": False},
     "no files": {"enable_filesystem": False, "tool_text": "short"},
 }
@@ -105,9 +96,7 @@ def both(s: Session, server: Any, folder: Path) -> tuple[Package, Any, Any]:
 
 @pytest.mark.slow
 @every_row("name", OPTIONS)
-def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_first_request_is_that_of_the_notebook_less_the_tools_that_are_left_out(name, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with OpenAIServer([Say("hello")]) as server:
         s = session(model="openai:gpt-5.2", base_url=server.url, **OPTIONS[name])
@@ -127,9 +116,6 @@ def test_marks_for_a_cache_are_those_of_the_notebook(tmp_path: Path, monkeypatch
         _, there, here = both(session(model="anthropic:claude-sonnet-4-5", tools=[price]), server, tmp_path)
     there["tools"] = [tool for tool in there["tools"] if tool["name"] not in BOUND]
     assert json.dumps(there) == json.dumps(here) and "cache_control" in json.dumps(here)
-
-
-# -- what goes, and what stays
 
 
 def test_nothing_is_written_before_it_is_confirmed(tmp_path: Path) -> None:
@@ -226,16 +212,14 @@ def test_options_of_a_session_alone_are_named(tmp_path: Path) -> None:
     assert b"max_steps=7" in text and b"max_tokens" not in text
 
 
-# -- the gate
-
-
 def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    (home / "skills" / "greeting").mkdir(parents=True)
+    skill = home / "skills" / "greeting"
+    skill.mkdir(parents=True)
     (home / "AGENTS.md").write_text(f"- Use tabs.\n- The key is {KEY}.\n")
-    (home / "skills" / "greeting" / "SKILL.md").write_text(SKILL)
-    (home / "skills" / "greeting" / "picture.bin").write_bytes(b"\xff\xfe" + KEY.encode() + b"\0")
-    (home / "skills" / "greeting" / "run.sh").write_text(f"export TOKEN={KEY}\n")
+    (skill / "SKILL.md").write_text(SKILL)
+    (skill / "picture.bin").write_bytes(b"\xff\xfe" + KEY.encode() + b"\0")
+    (skill / "run.sh").write_text(f"export TOKEN={KEY}\n")
     clerk = {"name": "clerk", "description": "Counts.", "system_prompt": f"Use {KEY}."}
     s = Session(backend=f"disk:{home}", tools=[leak, price], subagents=[clerk], namespace={})
     made = s.package(tmp_path / "app", write=True)
@@ -307,9 +291,6 @@ def test_a_subagent_that_could_not_work_there_is_left_out(tmp_path: Path) -> Non
     assert critic.startswith("does not work there (") and "list_variables" in critic
 
 
-# -- the disk
-
-
 def test_what_is_there_is_said_and_never_served_unasked(tmp_path: Path) -> None:
     app = tmp_path / "app"
     app.mkdir()
@@ -334,11 +315,8 @@ def test_what_can_t_be_a_directory_is_one_line(name: str, tmp_path: Path, monkey
 
 
 def test_a_tape_is_no_model(tmp_path: Path) -> None:
-    s = Session(ScriptedModel(answers=["hello"]))
-    s.record(tmp_path / "a.jsonl")
-    s.run("Hello?")
-    s.recording.stop()
-    s.replay(tmp_path / "a.jsonl")
+    s = Session(namespace={})
+    s.replay(HERE / "openai.jsonl")
     with pytest.raises(DeepnbError, match="the model plays a tape"):
         s.package(tmp_path / "app")
 

@@ -1,7 +1,5 @@
 """A packaged agent on a LangGraph server: in an environment made of its requirements, where there is no network."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -53,7 +51,6 @@ def leak() -> str:
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """(the package, the first request of the notebook)."""
     place = tmp_path_factory.mktemp("notebook")
     with OpenAIServer([Say("hello")]) as model:
         env = {**os.environ, "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "none", "IPYTHONDIR": str(place / "ip")}
@@ -69,14 +66,13 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 @pytest.fixture(scope="module")
 def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What came of it on a server, in a network of its own where the machine makes one."""
     package, place = notebook[0], tmp_path_factory.mktemp("server")
     wheels = built(place / "wheel", "wheel").parent
     programs = environment(place / "env", ["--find-links", str(wheels), "-r", str(package / "requirements.txt"), CLI])
     shutil.copytree(package, place / "app")
     (place / "home").mkdir()
     args = [str(place / "app"), str(programs), str(place / "home")]
-    command = [sys.executable, "-m", "tests.support.served_story", *args]
+    command = [sys.executable, "-m", "tests.support.langgraph_server", *args]
     if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0:
         command = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
     got = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -85,7 +81,6 @@ def served(notebook: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def left_out(package: Path) -> set[str]:
-    """What the package lists: the tools bound to the kernel, and one that holds a credential."""
     readme = (package / "README.md").read_text()
     return set(re.findall(r"^- (\w+): (?:works on this notebook|holds)", readme, re.MULTILINE))
 

@@ -1,7 +1,5 @@
 """A real `langgraph dev` with the graphs of tests/support/server_app, and sessions on it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,19 +11,18 @@ import deepnb
 from tests import ROOT
 from tests.support.environments import built, environment
 from tests.support.langgraph_server import CLI, LangGraphServer
+from tests.support.loopback_server import LoopbackServer, loopback_server
 
 APP = ROOT / "tests" / "support" / "server_app"
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs of an environment with deepnb and the server are."""
     place = tmp_path_factory.mktemp("environment")
     return environment(place / "env", [str(built(place / "wheel", "wheel")), CLI])
 
 
 def made(programs: Path, place: Path) -> LangGraphServer:
-    """A server that has not been started, over a copy of the graphs."""
     shutil.copytree(APP, place / "app", ignore=shutil.ignore_patterns("__pycache__", ".langgraph_api"))
     (place / "home").mkdir()
     env = {name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ}
@@ -34,7 +31,6 @@ def made(programs: Path, place: Path) -> LangGraphServer:
 
 @pytest.fixture(scope="session")
 def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that no test stops."""
     server = made(programs, tmp_path_factory.mktemp("served"))
     server.start()
     yield server.url
@@ -43,7 +39,6 @@ def served(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
-    """A server of the test's own, to be killed."""
     server = made(programs, tmp_path)
     server.start()
     yield server
@@ -51,8 +46,13 @@ def mortal(programs: Path, tmp_path: Path) -> Iterator[LangGraphServer]:
 
 
 @pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with loopback_server() as one:
+        yield one
+
+
+@pytest.fixture
 def session() -> Iterator[Callable[..., deepnb.Session]]:
-    """Makes sessions, which are closed in the end."""
     open_: list[deepnb.Session] = []
 
     def begin(url: str, thread: str = "main") -> deepnb.Session:

@@ -1,10 +1,7 @@
 """What goes wrong with a server is one line, after which the thread works; its header is in no text."""
 
-from __future__ import annotations
-
-import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,23 +9,25 @@ import pytest
 import deepnb
 from deepnb.values.turn import Notice
 from deepnb.wings.server.served import _HEADERS, _features
+from tests.support.chat_server import free_port
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.tables import every_row
 
 SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
 
 
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with loopback_server() as one:
-        yield one
-
-
-def told(error: pytest.ExceptionInfo[deepnb.DeepnbError]) -> str:
+def fault(act: Callable[[], object], kind: type[deepnb.DeepnbError] = deepnb.DeepnbError) -> str:
+    """The one line of the error that something ends with."""
+    with pytest.raises(kind) as error:
+        act()
     line = error.value.typed
     assert "\n" not in line and error.value.__cause__ is None
     assert error.value.__suppress_context__ or error.value.__context__ is None, "what the SDK says may quote a header"
     return line
+
+
+def on(server: LoopbackServer) -> deepnb.Session:
+    return deepnb.Session(graph=f"{server.url}/echo")
 
 
 def test_an_agent_without_files_says_what_gives_them() -> None:
@@ -37,7 +36,7 @@ def test_an_agent_without_files_says_what_gives_them() -> None:
 
 
 def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     assert [s.run("hello").text, s.run("again").text] == ["You said hello.", "You said again."]
     other = deepnb.Session(graph=server.url)
     assert [(t.prompt, t.text) for t in other.turns] == [(t.prompt, t.text) for t in s.turns]
@@ -47,11 +46,11 @@ def test_turns_are_kept_there_and_read_again(server: LoopbackServer) -> None:
 
 
 def test_a_thread_without_a_name_goes_by_its_id(server: LoopbackServer) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     s.run("hello")
     (id_,) = server.threads
     server.threads[id_]["metadata"].pop("deepnb_name")
-    other = deepnb.Session(graph=f"{server.url}/echo")
+    other = on(server)
     assert [(one.name, one.status) for one in other.threads if one.status] == [(id_, "idle")]
     assert other.switch(id_) == id_ and other.text == "You said hello."
     with pytest.raises(deepnb.NotFoundError):
@@ -59,7 +58,7 @@ def test_a_thread_without_a_name_goes_by_its_id(server: LoopbackServer) -> None:
 
 
 def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackServer) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     s.run("hello")
     s.new("b")
     s.run("hello")
@@ -69,8 +68,8 @@ def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackSer
     assert s.workspace.threads.names == ("main", "b")
 
 
-@pytest.mark.parametrize(
-    ("where", "fault", "line"),
+@every_row(
+    ("where", "wrong", "line"),
     [
         ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
         ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
@@ -89,24 +88,21 @@ def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackSer
         ("POST /threads ", (500, "oops"), ""),
     ],
 )
-def test_a_fault_is_one_line_and_the_thread_goes_on(
-    server: LoopbackServer, where: str, fault: tuple[int | str, str], line: str
-) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
-    s.run("hello")
-    server.faults[where] = fault
-    if line:
-        with pytest.raises(deepnb.DeepnbError) as error:
-            s.run("lost")
-        assert told(error).startswith(line.format(url=server.url))
-    server.faults.clear()
-    assert s.run("again").text == "You said again."
-    prompts = [t.prompt for t in deepnb.Session(graph=server.url).turns]
-    assert prompts[0] == "hello" and prompts[-1] == "again" and len(set(prompts)) == len(prompts)
+def test_a_fault_is_one_line_and_the_thread_goes_on(where: str, wrong: tuple[int | str, str], line: str) -> None:
+    with loopback_server() as server:
+        s = on(server)
+        s.run("hello")
+        server.faults[where] = wrong
+        if line:
+            assert fault(lambda: s.run("lost")).startswith(line.format(url=server.url))
+        server.faults.clear()
+        assert s.run("again").text == "You said again."
+        prompts = [t.prompt for t in deepnb.Session(graph=server.url).turns]
+        assert prompts[0] == "hello" and prompts[-1] == "again" and len(set(prompts)) == len(prompts)
 
 
 def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: LoopbackServer) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     s.run("hello")
     server.faults["runs/stream"] = (CUT, "")
     with pytest.raises(deepnb.DeepnbError, match="lost the connection"):
@@ -122,35 +118,28 @@ def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: Loop
 
 
 def test_nobody_answers() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(deepnb.DeepnbError) as error:
-        deepnb.Session(graph=f"{url}/echo")
-    assert told(error) == f"no server answers at {url}: start it, then run the cell again"
+    url = f"http://127.0.0.1:{free_port()}"
+    line = fault(lambda: deepnb.Session(graph=f"{url}/echo"))
+    assert line == f"no server answers at {url}: start it, then run the cell again"
 
 
 @every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
 def test_an_address_that_is_none(address: str) -> None:
-    with pytest.raises(deepnb.DeepnbError) as error:
-        deepnb.Session(graph=address)
-    assert "word" not in told(error).replace("password", "")
+    assert "word" not in fault(lambda: deepnb.Session(graph=address)).replace("password", "")
 
 
 def test_an_assistant_that_is_not_there_names_those_that_are(server: LoopbackServer) -> None:
-    with pytest.raises(deepnb.NotFoundError, match="has no assistant 'no'") as error:
-        deepnb.Session(graph=f"{server.url}/no")
-    assert told(error).endswith(f"%agent use {server.url}/echo")
+    line = fault(lambda: deepnb.Session(graph=f"{server.url}/no"), deepnb.NotFoundError)
+    assert "has no assistant 'no'" in line and line.endswith(f"%agent use {server.url}/echo")
 
 
 def test_something_else_answers(server: LoopbackServer) -> None:
     server.faults["assistants"] = (200, "hello")
-    with pytest.raises(deepnb.InvalidError, match="is no LangGraph server"):
-        deepnb.Session(graph=f"{server.url}/echo")
+    assert "is no LangGraph server" in fault(lambda: on(server), deepnb.InvalidError)
 
 
 def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: LoopbackServer, tmp_path: Path) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     s.run("hello")
     for tried in (
         s.compact,
@@ -164,17 +153,11 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
         lambda: s.tools.add(print),
         lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
     ):
-        with pytest.raises(deepnb.DeepnbError) as error:
-            tried()  # type: ignore[operator]
-        told(error)
-
-
-# -- the header
+        fault(tried)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[deepnb.Session]:
-    """A session on the server, with a header out of the environment."""
     monkeypatch.setenv("DEEPNB_HEADER_X_API_KEY", SECRET)
     s = deepnb.Session().attach(f"{server.url}/echo", header="X-Api-Key")
     monkeypatch.delenv("DEEPNB_HEADER_X_API_KEY")
@@ -182,20 +165,20 @@ def header(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     _HEADERS.clear()
 
 
-def test_the_header_goes_with_every_request_and_is_in_no_text(
-    server: LoopbackServer, header: deepnb.Session, tmp_path: Path
-) -> None:
+def test_the_header_goes_with_every_request_and_is_in_no_text(server, header, tmp_path):
     header.run("hello")
     assert server.headers and all(one["x-api-key"] == SECRET for one in server.headers)
     server.faults["runs/stream"] = (401, f"not {SECRET}")
-    error: pytest.ExceptionInfo[deepnb.DeepnbError]
-    with pytest.raises(deepnb.RefusedError) as error:
-        header.run("no")
-    assert "the header X-Api-Key was not accepted (401: not [hidden])" in told(error)
+    line = fault(lambda: header.run("no"), deepnb.RefusedError)
+    assert "the header X-Api-Key was not accepted (401: not [hidden])" in line
     server.faults["runs/stream"] = (500, f"why {SECRET.split()[1]}")
-    with pytest.raises(deepnb.DeepnbError) as error:
-        header.run("no")
-    texts = [told(error), repr(header), repr(header.options), str(header.features), str(header.transcript().to_dict())]
+    texts = [
+        fault(lambda: header.run("no")),
+        repr(header),
+        repr(header.options),
+        str(header.features),
+        str(header.transcript().to_dict()),
+    ]
     texts += [repr(header.options.graph.graph), *(str(t) for t in header.turns)]  # type: ignore[union-attr]
     texts.append(header.export(tmp_path / "a.html").read_text(encoding="utf-8"))
     assert not [text for text in texts if SECRET.split()[1] in text]
@@ -205,8 +188,7 @@ def test_the_header_goes_to_no_other_place(server: LoopbackServer, header: deepn
     with loopback_server() as other:
         for status in (301, 302, 307, 308):
             server.faults["runs/stream|state"] = (status, f"{other.url}/elsewhere")
-            with pytest.raises(deepnb.RefusedError, match=f"redirects to {other.url}"):
-                header.run("hello")
+            assert f"redirects to {other.url}" in fault(lambda: header.run("hello"), deepnb.RefusedError)
         deepnb.Session(graph=f"{other.url}/echo").run("hello")
         assert other.headers and not [one for one in other.headers if "x-api-key" in one]
 
@@ -214,7 +196,7 @@ def test_the_header_goes_to_no_other_place(server: LoopbackServer, header: deepn
 def test_keys_of_other_services_are_not_sent(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LANGGRAPH_API_KEY", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):
         monkeypatch.setenv(name, "lsv2_none")
-    deepnb.Session(graph=f"{server.url}/echo").run("hello")
+    on(server).run("hello")
     assert not [one for one in server.headers if "x-api-key" in one or "lsv2_none" in str(one)]
 
 
@@ -240,19 +222,18 @@ def test_a_header_is_typed_where_nobody_sees_it(server: LoopbackServer, monkeypa
 def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langgraph_sdk.client", None)
     monkeypatch.delitem(sys.modules, "deepnb.wings.server.server", raising=False)
-    with pytest.raises(deepnb.NotInstalledError) as error:
-        deepnb.Session(graph="http://127.0.0.1:1/x")
-    assert told(error) == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
+    line = fault(lambda: deepnb.Session(graph="http://127.0.0.1:1/x"), deepnb.NotInstalledError)
+    assert line == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
 
 
-def test_an_address_is_no_model(server: LoopbackServer) -> None:
+def test_an_address_is_no_model() -> None:
     with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
         deepnb.Session().use("http://127.0.0.1:1/x")
 
 
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
 def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
-    s = deepnb.Session(graph=f"{server.url}/echo")
+    s = on(server)
     prompts = ["one", "two", "three"]
     for prompt in prompts:
         s.run(prompt)

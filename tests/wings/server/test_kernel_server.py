@@ -1,23 +1,14 @@
 """An agent on a server in a real kernel: the address, the header that is typed where nobody sees it, threads, a fault."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from tests.support.kernels import Kernel, asked
-from tests.support.loopback_server import LoopbackServer, loopback_server
+from tests.support.loopback_server import LoopbackServer
 
 pytestmark = pytest.mark.kernel
 VALUE = "Bearer correct-horse-battery-staple"
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with loopback_server() as one:
-        yield one
 
 
 def test_an_address_with_a_header(kernel: Kernel, server: LoopbackServer) -> None:

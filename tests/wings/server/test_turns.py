@@ -1,7 +1,5 @@
 """A session on a real LangGraph server: turns, threads of several kernels, runs that go on, restarts, a packaged agent."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator
@@ -12,13 +10,85 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 import deepnb
-from deepnb.values.turn import ModelEnded, Notice, ToolEnded, Turn
+from deepnb.values.turn import ModelEnded, Notice, Snapshot, ToolEnded, ToolStarted, Turn
 from tests.support.langgraph_server import LangGraphServer
 from tests.support.server_app import server_graphs
 from tests.support.server_client import client, told
-from tests.support.server_script import STEPS, play
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+
+STEPS = 20
+
+
+def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
+    def run(prompt: str) -> None:
+        try:
+            s.run(prompt)
+        except deepnb.DeepnbError as error:
+            assert "the model is down" in str(error)
+
+    def decide(word: Any) -> None:
+        list(s.resume(word))
+
+    steps: list[Any] = [
+        lambda: run("say hi"),
+        lambda: run("look b"),
+        lambda: run("write /a.md alpha"),
+        lambda: s.memory.add("Be brief."),
+        lambda: run("say more"),
+        lambda: s.backend.edit("/a.md", "alpha", "gamma"),
+        lambda: run("look c"),
+        lambda: run("task look inner"),
+        lambda: run("pay 3"),
+        lambda: decide(s.asked[0].approve()),
+        lambda: run("pay 4"),
+        lambda: decide(s.asked[0].reject("too much")),
+        lambda: run("fail"),
+        lambda: run("learn - Be brief.>- Be kind."),
+        lambda: s.fork("side", at=2),
+        lambda: run("say aside"),
+        lambda: s.switch("main"),
+        lambda: s.rewind(4),
+        lambda: s.undo(),
+        lambda: run("nap 2"),
+    ]
+    assert len(steps) == STEPS
+    for step in steps:
+        step()
+        yield left(s)
+
+
+def left(s: deepnb.Session) -> dict[str, Any]:
+    return {
+        "thread": s.thread,
+        "turns": [turn(t) for t in s.turns],
+        "state": state(s.snapshot),
+        "pending": s.pending,
+        "asked": [(call.name, call.args) for call in s.asked],
+    }
+
+
+def turn(t: Turn) -> dict[str, Any]:
+    return {
+        "number": t.number,
+        "prompt": t.prompt,
+        "text": t.text,
+        "failed": t.error is not None,
+        "interrupted": t.interrupted,
+        "notices": [e.text for e in t.events if isinstance(e, Notice)],
+        "models": sum(isinstance(e, ModelEnded) for e in t.events),
+        "spent": t.usage.input - t.budget.parts["tools"] if t.budget and t.number == 1 else None,
+        "calls": [(e.id, e.name, e.args, bool(e.path)) for e in t.events if isinstance(e, ToolStarted)],
+        "results": [(e.id, e.result, e.status, bool(e.path)) for e in t.events if isinstance(e, ToolEnded)],
+        "before": state(t.before),
+        "after": state(t.after),
+    }
+
+
+def state(s: Snapshot) -> dict[str, Any]:
+    messages = [(m.role, m.text, [(c.name, c.args) for c in m.tool_calls], m.status) for m in s.messages]
+    return {"files": dict(s.files), "memory": dict(s.memory), "messages": messages, "next": s.next}
+
 
 pytestmark = pytest.mark.nightly
 
@@ -33,7 +103,6 @@ def test_twenty_steps_are_the_same_as_in_this_process(served: str, session: Any)
 
 
 def results(turn: Turn) -> list[str]:
-    """The ids of the calls that ended, in order."""
     return [e.id for e in turn.events if isinstance(e, ToolEnded) and e.status == "ok"]
 
 
@@ -186,7 +255,6 @@ DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 result
 
 
 def cut(s: deepnb.Session, end: Any) -> str:
-    """The line of a turn whose server ends in the middle of it."""
     stream, seen = s.stream("nap 8"), 0
     with pytest.raises(deepnb.DeepnbError) as error:
         for event in stream:
@@ -215,9 +283,7 @@ def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangG
 
 
 @pytest.mark.parametrize("seconds", [0, 12])
-def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
-    mortal: LangGraphServer, session: Any, seconds: int
-) -> None:
+def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(mortal, session, seconds):
     s = session(f"{mortal.url}/agent")
     s.run("say one")
     time.sleep(seconds)  # it saves every ten
@@ -242,7 +308,6 @@ def test_a_server_that_was_killed_goes_on_or_says_what_it_lost(
 
 @pytest.fixture
 def packaged(programs: Path, tmp_path: Path) -> Iterator[str]:
-    """The address of a server with it."""
     s = deepnb.Session()
     s.memory.add("Be brief.")
     s.package(tmp_path / "app", write=True)
