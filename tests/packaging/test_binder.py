@@ -19,7 +19,7 @@ from tests.support.notebooks import ALL, execute, read, texts
 
 RUNTIME = (ROOT / "binder" / "runtime.txt").read_text(encoding="utf-8")
 VERSION = RUNTIME.strip().removeprefix("python-")
-NOT_FETCHED = r"tiktoken's encoding was not fetched \(<urlopen error .+>\): deepnb estimates tokens until it is\n"
+NOT_FETCHED = r"tiktoken's encoding was not fetched \(HTTPSConnectionPool\(.+\): deepnb estimates tokens until it is\n"
 MOST = 400
 """MiB that a kernel has at its peak."""
 
