@@ -163,7 +163,7 @@ class JournalTexts:
 
 
 def replay(path: str, log: Iterable[Entry]) -> str | None:
-    """Return the text of a file as its entries tell it, None where there is none; raise DoesNotFit where they do not follow."""
+    """Return the text of a file as its entries tell it, or None if it does not exist; raise DoesNotFit if they do not follow one another."""
     texts = JournalTexts()
     for one in log:
         if one.path == path:

@@ -56,7 +56,7 @@ def play(
     record: Callable[[Played], Turn],
     write: Callable[[Event], None],
 ) -> Generator[Event | None, None, None]:
-    """Yield the events, None where there is none yet; call `record` once in the end, `write` with those not of the run."""
+    """Yield the events, and None while none has come; call `record` once at the end, and `write` with each event that is not the run's."""
     events: list[Event] = []
     cut: list[Event] = []
     interrupted = error = None

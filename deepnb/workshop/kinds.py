@@ -120,7 +120,7 @@ def _kind(value: Any) -> tuple[type, bool]:
 
 
 def _brought(one: Any, value: Any, how: str) -> Any:
-    """Return a value as the kind that `one` of a column is of; raise an exception if it is none."""
+    """Return a value converted to the type of `one`, a value of the column; raise an exception if it can't be."""
     import pandas as pd
 
     kind = type(one)

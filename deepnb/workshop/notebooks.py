@@ -302,7 +302,7 @@ def notebook_path(namespace: Mapping[str, Any]) -> Path | None:
 
 
 def below(file: Path, cell: str) -> str:
-    """Return the source of the cell below another one, as a notebook was saved; empty if there is none."""
+    """Return the source of the cell below another one, as the notebook was saved; "" if it is the last."""
     cells = pairwise(_saved_cells(file))
     return next((str(after.get("source")).rstrip() for one, after in cells if one.get("id") == cell), "")
 

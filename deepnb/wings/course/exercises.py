@@ -20,7 +20,7 @@ THREAD = "exercise"
 """The thread that the exercises ask to work in."""
 NO_THREAD = f"there is no thread {THREAD}"
 IN_THREAD = ("01", "02", "04")
-"""The exercises of which all is missing where there is none."""
+"""The exercises that can't be begun without that thread."""
 _NOTEBOOK_SKILLS = {"explore-dataframe", "clear-plot", "weekly-report", "demo"}
 """The skills that notebook 03 makes."""
 _NOTEBOOK_DAYS = "2026-03-04"

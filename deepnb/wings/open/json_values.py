@@ -54,7 +54,7 @@ def size(value: object) -> int:
 
 
 def iso(value: object) -> str:
-    """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; empty if it is none."""
+    """Return a moment as an ISO timestamp: given as one, or in milliseconds since 1970; or "" if it is neither."""
     if isinstance(value, str):
         return value if len(value) <= 40 and value[:4].isdigit() else ""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**14:
