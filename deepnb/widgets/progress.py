@@ -1,5 +1,6 @@
 """One line that says what is being done or waited for, where it takes longer than a moment."""
 
+import _thread
 import threading
 import time
 from collections.abc import Callable
@@ -65,15 +66,16 @@ class Pulse:
         self._lock, self._patience, self._beat = lock, patience, beat
         self._touched = 0.0
         self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._begun = False
 
     def touch(self) -> None:
         """Something came."""
         self._touched = time.monotonic()
-        if self._thread is None:  # in the context of now, which says which cell an output belongs to
-            target = copy_context().run
-            self._thread = threading.Thread(target=target, args=(self._run,), daemon=True, name="deepnb-pulse")
-            self._thread.start()
+        if not self._begun:
+            self._begun = True
+            # In the context of now, which says which cell an output belongs to. `Thread.start` would wait for the
+            # new thread, which in a busy turn is a whole turn of the interpreter's lock.
+            _thread.start_new_thread(copy_context().run, (self._run,))
 
     def end(self) -> None:
         """Nothing more comes. To be called with the lock held: no beat follows."""
