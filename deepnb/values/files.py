@@ -1,5 +1,6 @@
 """Files as text: their diffs and paths, writing one whole, and forgetting words in them."""
 
+import _signal  # type: ignore[import-not-found]
 import difflib
 import os
 import re
@@ -7,8 +8,7 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -150,21 +150,27 @@ def write_whole(file: Path, content: bytes, check: Callable[[], None] = nothing)
 # -- An interrupt that waits, so that it never cuts a thing in two that must be done whole
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Inside, SIGINT (Ctrl-C, the stop button) waits until this ends; in other threads than the main one it never comes."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
+class uninterrupted:  # noqa: N801
+    """Inside, SIGINT (Ctrl-C, the stop button) waits until this ends; in other threads than the main one it never comes.
+
+    A turn is shown event by event inside of one each, so this asks the C functions, without `signal`'s enums.
+    """
+
+    def __enter__(self) -> None:
+        main = threading.current_thread() is threading.main_thread()
+        self._before = _signal.getsignal(signal.SIGINT) if main else None
+        self._came = False
+        if self._before is not None:
+            _signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            _signal.signal(signal.SIGINT, self._before)
+            if self._came:
+                signal.raise_signal(signal.SIGINT)
+
+    def _note(self, *given: object) -> None:
+        self._came = True
 
 
 # -- Forgetting: what holds some words, and texts without the lines that do
