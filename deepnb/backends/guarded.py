@@ -369,7 +369,6 @@ class GuardedBackend(Record):
         return bool(added or removed) and added <= {*added_lines(before, now)} and removed.isdisjoint(now.split("\n"))
 
     def _put(self, path: str, current: str | None, text: str, base: str | None) -> Written:
-        """Merge, check, store, enter; with the reason where the write is refused or held."""
         merges = current is not None and base != current
         merged = merge(base or "", current or "", text) if merges else Merged(text, seen=text)
         if problem := credential_in(current or "", merged.text, path):

@@ -233,7 +233,6 @@ class _Memo:
                 self.messages.pop(id_, None)
 
     def text(self, part: str, label: str, text: str, extra: int) -> Sent:
-        """A stretch of text with its tokens, which are remembered."""
         key = (part, label, text, extra)
         if (known := self.texts.get(key)) is None:
             self.room -= len(text)

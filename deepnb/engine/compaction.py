@@ -128,8 +128,6 @@ class NotOffloaded(Exception):
 
 
 class _Nowhere:
-    """Takes files and keeps none of them."""
-
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         return [FileUploadResponse(path) for path, _ in files]
 
@@ -163,7 +161,6 @@ class CompactionSteps(Upstream):
         self._rebased = rebased
 
     def _go_by(self, rule: Rule) -> None:
-        """Compact by this rule from now on."""
         # a fraction becomes tokens, so that its border is exact
         trigger: Any = rule.trigger if rule.trigger_tokens is None else ("tokens", rule.trigger_tokens)
         keep: Any = rule.keep if rule.keep_tokens is None else ("tokens", rule.keep_tokens)
@@ -194,9 +191,7 @@ class CompactionSteps(Upstream):
         weigh: Weigh | None = None,
     ) -> Done:
         """Flush, offload, summarize, and keep beside the summary what it lost, and the skills `pinned` to this turn.
-
-        One that is weighed is offloaded after that: until then nothing is written but the daily note.
-        """
+        One that is weighed is offloaded after that: until then nothing is written but the daily note."""
         messages, previous = request.messages, request.state.get(keys.OFFLOAD)
         leaving = [m for m in messages[:cutoff] if source_of(m) != MEMORY_UPDATE]
         going = self._without_media(leaving, _Nowhere() if weigh else self._backend)

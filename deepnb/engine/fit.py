@@ -78,8 +78,6 @@ def protocol_of(model: Any) -> str:
 
 @dataclass
 class _Made:
-    """What was made of messages; more may follow them."""
-
     given: list[BaseMessage] = field(default_factory=list)
     out: list[BaseMessage] = field(default_factory=list)
     used: set[str] = field(default_factory=set)

@@ -124,10 +124,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         *limits: Any,
         added: Callable[[Added], None] | None = None,
     ) -> None:
-        """`emit` is called by the threads that the tools run in; `added` with each answer, whole, right after its ModelEnded.
-
-        `ledger` is a `deepnb.context.ledger.Recorder`.
-        """
+        """Tools' threads call `emit`; `added` takes each whole answer after its ModelEnded; `ledger` is a Recorder."""
         self._emit = emit
         self._added = added
         self._places: dict[tuple[values.Path, str], int] = {}

@@ -38,7 +38,6 @@ class PromptCacheMiddleware(AnthropicPromptCachingMiddleware):
         return made.override(system_message=system, messages=messages, tools=request.tools)
 
     def _with_mark(self, message: Any, at: int) -> Any:
-        """Return the message with a mark on one of its blocks; as it is if that block cannot bear one."""
         content = as_blocks(message)
         if not content or content[at].get("type") != "text" or not content[at].get("text"):
             return message

@@ -106,9 +106,7 @@ class FileToolsMiddleware(FilesystemMiddleware):
         self, backend: Any, longest: int | None, names: Sequence[str] | None = None, kept: Collection[str] = frozenset()
     ) -> None:
         """`names` are the tools there are, None for all; a result of more than `longest` tokens goes into a file.
-
-        `kept` are tools whose results go into none: they bound them themselves, and nested agents can read a file.
-        """
+        `kept` are tools whose results go into none: they bound them themselves, and nested agents can read a file."""
         chosen: Any = None if names is None else list(names)
         super().__init__(backend=backend, tool_token_limit_before_evict=longest, tools=chosen)
         tools = [tool for tool in self.tools if tool.name != "execute"]

@@ -101,10 +101,8 @@ class GuardMiddleware(AgentMiddleware):
         evicted_above: int | None = None,
         whole: Callable[[Any], Any] = lambda state: state,
     ) -> None:
-        """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread.
-
-        `whole` gives a state with the messages that compactions took out of it: they were heard, too.
-        """
+        """A tool's result of more tokens than `evicted_above` goes to a file, and its ends stay in the thread. `whole`
+        gives a state with the messages that compactions took out of it: they were heard, too."""
         super().__init__()
         self.whole = whole
         self._guard = guard
@@ -131,10 +129,8 @@ class GuardMiddleware(AgentMiddleware):
         return self._ended(request, result, told)
 
     def _ended(self, request: Any, result: Any, told: Sequence[str]) -> Any:
-        """Return the result of a call, with the conflicts that its writes came to.
-
-        Files of its update that are not a tool's to write are left out; those of memory go home.
-        """
+        """Return the result of a call, with the conflicts that its writes came to. Files of its update that are not a
+        tool's to write are left out; those of memory go home."""
         made, key = request.tool_call, _key(request.tool_call)
         self._originals[key] = [one for one in self._originals.pop(key, ()) if one[0] != made["args"]]
         for line in self._guard.drain():

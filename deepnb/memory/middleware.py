@@ -56,10 +56,7 @@ class MemoryMiddleware(AgentMiddleware):
         today: Callable[[], str],
         form: Form = "full",
     ) -> None:
-        """`today` gives the day (YYYY-MM-DD) in the user's time zone; `form` is how much the guidelines say.
-
-        The injected files take at most `budget` tokens.
-        """
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone; injected files take at most `budget` tokens."""
         super().__init__()
         self.sources = tuple(sources)
         self._backend = backend
@@ -135,7 +132,6 @@ class MemoryMiddleware(AgentMiddleware):
         return memory_block(self._fitted(contents), self.sources[0], writes=writes, form=self._form)
 
     def _masked(self, state: Mapping[str, Any]) -> dict[str, str]:
-        """Return the files as they are now, as a model may see them."""
         paths = self._layers(state)
         now = texts(paths, self._backend.download_files(paths))
         return {path: redact(text) for path, text in now.items()}
