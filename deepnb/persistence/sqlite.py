@@ -223,7 +223,6 @@ def _empty_log(rows: sqlite3.Connection, process: int) -> bool:
 
 @contextmanager
 def _patience(rows: sqlite3.Connection) -> Iterator[None]:
-    """Within the block the file is waited for only shortly."""
     rows.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
     try:
         yield

@@ -92,10 +92,8 @@ class Storage:
     """Builds the backend that some threads have their files behind, and mounts others into it."""
 
     def __init__(self, current: Current, state: Any, home: Place | None, base: Given | Storage) -> None:
-        """`state` is a `ThreadFiles` of the workspace; without a `home` memory is among them, or in `base`.
-
-        `base` is what was passed in as `backend`, or the storage beside which this one has a home of its own.
-        """
+        """`state` is a `ThreadFiles` of the workspace; without a `home` memory is among them, or in `base`. `base` is
+        what was passed in as `backend`, or the storage beside which this one has a home of its own."""
         self.home = home
         self.mounts: dict[str, Mount] = {}
         self.given = given = base if isinstance(base, Given) else Given()
@@ -178,8 +176,6 @@ class Storage:
         self._source_mounts = {source: one.read_only if read_only else one for source, one in sources.items()}
         self._rewire()
 
-    # -- the home of memory
-
     def keep(self, directory: Path) -> int:
         """Keep memory in a directory from now on, joined with what is there; return how many files went there."""
         lock = partial(directory_lock, directory)
@@ -242,8 +238,6 @@ class Storage:
         asked = list(paths)
         found = zip(asked, self.guard.download_files(asked), strict=True) if asked else ()
         return {p: r.content.decode("utf-8", "replace") for p, r in found if r.content is not None}
-
-    # -- how it is put together
 
     @property
     def _default(self) -> Any:

@@ -193,7 +193,6 @@ class Transcripts:
                 one.write(one.chain.follow((), "undo", what=what), self._now(), None)
 
     def _opened(self, thread: str, messages: Sequence[Message], turn: int | None = None) -> Transcript:
-        """Return the transcript of a thread, telling of all these messages."""
         one = self[thread]
         if not one.begun:
             one = self._new(thread)
@@ -220,5 +219,4 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _blotted(words: str, value: Any) -> Any:
-    """Return a JSON value with some words taken out of its texts."""
     return blot_out(words, value) if isinstance(value, str) else rebuilt(value, partial(_blotted, words))

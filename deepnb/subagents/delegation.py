@@ -75,9 +75,7 @@ class DelegationMiddleware(SubAgentMiddleware):
         self, backend: Any, agents: Sequence[Nested], private: frozenset[str], limit: int, text: str | None = None
     ) -> None:
         """`private` are keys of the state that a nested agent neither inherits nor returns; `limit` is at least 1.
-
-        `text` describes `task` in full, parameters included; it holds `{available_agents}`.
-        """
+        `text` describes `task` in full, parameters included; it holds `{available_agents}`."""
         specs: list[Any] = [{"name": a.name, "description": a.description, "runnable": a} for a in agents]
         super().__init__(backend=backend, subagents=specs, private_state_keys=private, task_description=text)
         self._limit = limit

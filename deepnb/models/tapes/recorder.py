@@ -241,10 +241,8 @@ class Recording:
     def __init__(
         self, file: Path, now: Callable[[], str], note: str = "", *, overwrite: bool = False, name: str | Path = ""
     ) -> None:
-        """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`.
-
-        Lines call the file by its `name`, so that a saved notebook has no path of its machine.
-        """
+        """`now` gives the time as an ISO timestamp; a file that exists is an error, unless `overwrite`. Lines call the
+        file by its `name`, so that a saved notebook has no path of its machine."""
         self.file = file
         self.name = str(name or file)
         self.requests = 0

@@ -144,7 +144,6 @@ def _result(step: Step) -> Result:
 
 
 def _query(c: Conversation, frame: Frame, where: Sequence[Condition], **args: Any) -> Generator[Use, Step, Result]:
-    """Ask `query_table`; arguments that are empty are left out."""
     given = {"where": (yield from _where(c, frame, where)), **args}
     step = yield Use(QUERY, {"table": frame.name, **{k: v for k, v in given.items() if v not in ("", [], {})}})
     return _result(step)
@@ -228,7 +227,6 @@ def _keys(asked: Ask) -> str:
 
 
 def _table(c: Conversation, head: str, names: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
-    """Return a head, rows below their names as Markdown has a table, and how many more there are."""
     lines = [f"| {' | '.join(one.replace('|', chr(92) + '|') for one in row)} |" for row in (names, *rows)]
     more = [f"\n{says(c, 'more rows', n=left)}"] if left > 0 else []
     return "\n".join([f"{head}\n", lines[0], "|" + " --- |" * len(names), *lines[1:], *more])
