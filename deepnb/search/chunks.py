@@ -183,10 +183,7 @@ def _is_paragraph(line: str, labels: Mapping[str, int]) -> bool:
 
 
 def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:
-    """Return lines that follow each other; as one piece, or some of at most UNIT characters, if they were wrapped.
-
-    `said` are the lines with their indents.
-    """
+    """Return lines (`said` has their indents) as one piece, or some of at most UNIT characters if they were wrapped."""
     if len(lines) < 2 or not _wrapped(said):
         return lines
     size = lines[-1].b - lines[0].a
@@ -203,9 +200,7 @@ def _unwrapped(lines: list[Piece], said: list[str]) -> list[Piece]:
 
 def _wrapped(lines: list[str]) -> bool:
     """Return whether lines were broken at a column: nowhere is there room for the next word, and sentences run over.
-
-    Lines that somebody broke by hand are nearly as long as the longest, and most sentences run over.
-    """
+    Lines that somebody broke by hand are nearly as long as the longest, and most sentences run over."""
     widths = list(map(len, lines))
     width, breaks = max(widths), len(lines) - 1
     if width < (COLUMN // 2 if CJK.match(lines[1].lstrip()) else COLUMN):

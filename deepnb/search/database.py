@@ -102,7 +102,6 @@ class Database:
 
 
 def _with_vectors(connection: sqlite3.Connection) -> bool:
-    """Load sqlite-vec; raise whatever stands in the way."""
     where = importlib.import_module("sqlite_vec").loadable_path()
     connection.enable_load_extension(True)
     try:

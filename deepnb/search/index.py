@@ -104,8 +104,6 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- writing
-
     def update(self, files: Mapping[str, str | None]) -> Updated:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
         return self._mended(partial(self._update, _checked(files)))
@@ -206,8 +204,6 @@ class Index:
             self.seconds += time.monotonic() - began
         return True
 
-    # -- searching
-
     def search(
         self,
         query: str,
@@ -303,8 +299,6 @@ class Index:
             found["vector"] = reader.vector(model, vector, query, others, spans, alone=set(legs) == {"vector"})
         return found
 
-    # -- the file
-
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self._open() as db:
             return db.rows(sql)
@@ -382,10 +376,7 @@ class Index:
 
 
 def _checked(files: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Paths and texts, as they were given.
-
-    Errors: `DeepnbError` for what is neither; a path may be a `Path`.
-    """
+    """Return paths (a `Path` as text) and texts as they were given; raise `InvalidError` for what is neither."""
     if not isinstance(files, Mapping):
         raise InvalidError(f"update takes a mapping of paths to texts, not {type(files).__name__}", '{"a.md": text}')
     found = {plain(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else path: of for path, of in files.items()}

@@ -220,10 +220,8 @@ def _follows(one: Row, two: Row) -> bool:
 
 
 def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) -> tuple[Row, ...]:
-    """Return the window that is worth most, of all that have `key` in them and fit the room.
-
-    Among equals one that fills the room, or nearly, and has the best unit nearest to its middle.
-    """
+    """Return the window that is worth most, of all that have `key` in them and fit the room. Among equals one that
+    fills the room, or nearly, and has the best unit nearest to its middle."""
     at = next(i for i, row in enumerate(rows) if row.key == key)
     begins, ends = np.array([row.a for row in rows]), np.array([row.b for row in rows])
     away = np.abs(begins + ends - (begins[at] + ends[at])) / 2

@@ -213,7 +213,6 @@ def bump(db: Database) -> None:
 
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
-    """Delete what is there of a file; gives that."""
     old = prepared(path, _text(db, number), b"")
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
@@ -233,10 +232,8 @@ def _text(db: Database, number: int) -> str:
 
 
 def _days(path: str, found: Cut, pieces: list[str]) -> Iterator[int | None]:
-    """Yield the day of each unit as an ordinal: that with which its line begins, else of its heading, else of the file's name.
-
-    A line that is a date and nothing else is as good as a heading for those below it.
-    """
+    """Yield the day of each unit as an ordinal: that with which its line begins, else of its heading, else of the
+    file's name. A line that is a date and nothing else is as good as a heading for those below it."""
     of_file = day_of(path)
     chunks = iter(found.chunks)
     section = below = of_heading = None

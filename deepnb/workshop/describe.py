@@ -155,7 +155,6 @@ def _figure_lines(drawn: Any) -> list[str]:
 
 
 def _table_text(head: str, table: Table, budget: int) -> str:
-    """Head, one line a column, first rows, and how many columns had no room."""
     labels = _labels(table)
     lines, used = [head, "column | type | non-null | summary"], len(head) + 35
     names: list[str] = []

@@ -109,7 +109,6 @@ def parsed(text: str) -> ast.expr | None:
 
 
 def _detailed(plain: Frame, frame: types.FrameType, lasti: int) -> Frame:
-    """Return a frame with what failed on its line, and the variables there."""
     lines, failing, last = plain.code, "", plain.line
     positions: Any = next(islice(frame.f_code.co_positions(), lasti // 2, None), (None,) * 4)
     if None not in positions and 0 < positions[0] <= positions[1] <= len(lines):

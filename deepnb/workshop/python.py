@@ -153,8 +153,6 @@ class CodeResult:
 
 @dataclass
 class _Running:
-    """What a piece of code has put out so far."""
-
     id: str
     show: Show
     room: Room
