@@ -221,7 +221,6 @@ def approval_view(
 
 
 def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:
-    """Return all of the arguments: texts of several lines each for itself, line by line."""
     long = {name: value for name, value in args.items() if isinstance(value, str) and "\n" in value.rstrip("\n")}
     rest = {name: value for name, value in args.items() if name not in long}
     texts = (h.join(h.label(name), h.pre(text, low=True)) for name, text in long.items())

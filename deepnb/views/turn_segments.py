@@ -136,7 +136,6 @@ def _note(line: str) -> Picture:
 
 
 def _compacted(offload: Offload) -> Picture:
-    """Return the moment at which the older part of the thread left the prompt."""
     line, summary = f"⇣ {compaction.line(offload)}", short(offload.summary, 90)
     where = h.el("div", h.muted("saved verbatim in ", h.code(offload.path))) if offload.path else None
     body = h.fold(line, where, compaction.facts_html(offload))
@@ -318,10 +317,8 @@ class Segments:
         return self.segments[-1] if self.segments else None
 
     def _tool(self, id: str, name: str, *, begins: bool = False, place: int = 0) -> int:  # noqa: A002
-        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended.
-
-        It stands before those of the same answer that have begun already and have a later `place` in it.
-        """
+        """Return the segment of a call; a new one where a call `begins` under the id of one that has ended. It stands
+        before those of the same answer that have begun already and have a later `place` in it."""
         if id not in self._tools or (begins and self._at(self._tools[id]).status in ("ok", "error")):
             later = [self._tools[one] for one, its in self._begun.items() if begins and its > place]
             at = min(later, default=len(self.segments))

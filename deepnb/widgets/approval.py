@@ -30,8 +30,7 @@ class ApprovalButtons:
         offer: Sequence[str] = (),
         numbers: Sequence[int] = (),
     ) -> None:
-        """`offer` are tools that skills in use ask to have allowed in the thread; `numbers` are those of the calls,
-        if they are not counted from 1."""
+        """`offer` are tools that skills ask to have allowed; `numbers` are those of the calls, if not from 1."""
         import ipywidgets as w
 
         self._w, self._decide, self._offer = w, decide, tuple(offer)

@@ -109,9 +109,7 @@ class NotebookTurn:
         stop: Callable[[], None] | None = None,
     ) -> None:
         """After `patience` seconds of silence a line says what is waited for, and how to stop it; `now` is its time.
-
-        With `stop` the line has a button where a click can be heard while the cell runs.
-        """
+        With `stop` the line has a button where a click can be heard while the cell runs."""
         self._screen = screen
         self._pause = 1.0 / hz if hz > 0 else 0.0
         self._clock = clock
@@ -196,7 +194,6 @@ class NotebookTurn:
         self._flushed, self._cost = self._clock(), 0
 
     def _take(self, at: int, event: Event) -> None:
-        """Give the flow what the event made or changed."""
         segments = self._segments.segments
         segment = segments[at]
         new, self._known = len(segments) > self._known, len(segments)

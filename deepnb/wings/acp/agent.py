@@ -149,7 +149,6 @@ class Agent:
 
 
 def _state(chat: Chat) -> dict[str, Any]:
-    """Return what can be chosen in a session, and what is."""
     modes = [schema.SessionMode(id=id_, name=name, description=about) for id_, (name, about) in _MODES.items()]
     facts: dict[str, Any] = {"type": "select", "id": _MODEL, "name": "Model", "category": "model"}
     models = [schema.SessionConfigSelectOption(value=name, name=name) for name in chat.models]

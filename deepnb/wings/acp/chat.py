@@ -60,12 +60,9 @@ class Chat:
     """A session of the protocol; what `client` is told of is what happens in it."""
 
     task: asyncio.Task[Any] | None = None
-    """What answers a prompt now."""
     is_cancelled = False
-    """Whether the client has cancelled it."""
 
     def __init__(self, setup: Setup, client: Any, cwd: str, servers: Iterable[Any], thread: str | None = None) -> None:
-        """Begin a thread, or go on with one that is kept."""
         if not os.path.isdir(cwd):
             raise InvalidError(f"cwd can't be {cwd!r}", "give the path of a directory")
         self._client, self._cwd = client, cwd

@@ -87,7 +87,6 @@ class _Output(FlowControlMixin):
 
 
 async def _read(raw: asyncio.StreamReader, lines: asyncio.StreamReader, gone: Callable[[], None]) -> None:
-    """Pass on the lines that are messages."""
     try:
         while line := await raw.readline():
             if _is_message(line):

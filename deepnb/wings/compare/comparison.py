@@ -152,9 +152,6 @@ def comparisons(
     yield replace(now, columns=tuple(columns)).stopped
 
 
-# -- what is compared
-
-
 def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
     from deepnb.session.disk import named_tape
 
@@ -260,10 +257,8 @@ def _run(
 
 
 def _fork(work: Workspace, source: Thread, options: Options) -> tuple[Workspace, Thread]:
-    """Return a fork of a thread with options of its own, in a workspace of its own.
-
-    It is named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
-    """
+    """Return a fork of a thread with options of its own, in a workspace of its own. It is named as the thread it comes
+    from: what is sent is what would be sent there, and a tape knows it."""
     new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
     thread = replace(source, **new, asked=(), decided={}, root=None)
     thread.granted = frozenset()

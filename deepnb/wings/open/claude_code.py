@@ -186,9 +186,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
 
 def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
     """Return the lines, one that is in the file again at its first place, in its last words; and how many those are.
-
-    What a compaction keeps is written again, too, but below another line: that stays.
-    """
+    What a compaction keeps is written again, too, but below another line: that stays."""
     first: dict[str, int] = {}
     moved: set[str] = set()
     compacted, again = -1, 0
@@ -210,10 +208,8 @@ def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
 
 
 def _parents(lines: list[it.Entry]) -> tuple[list[int | None], int]:
-    """Return the line above each, and of how many it is not in the file: they follow the line before.
-
-    Above a compaction is the last line before it; an early version wrote only its summary.
-    """
+    """Return the line above each, and of how many it is not in the file: they follow the line before. Above a
+    compaction is the last line before it; an early version wrote only its summary."""
     places: dict[str, list[int]] = defaultdict(list)
     for n, entry in enumerate(lines):
         places[entry.id].append(n)
@@ -229,10 +225,8 @@ def _parents(lines: list[it.Entry]) -> tuple[list[int | None], int]:
 
 
 def _taken_back(lines: list[it.Entry], above: list[int | None]) -> set[int]:
-    """Return the lines that are not in the conversation: of branches beside the newest one, if a prompt makes the difference.
-
-    Parallel calls, hooks and notices make branches, too, which all count.
-    """
+    """Return the lines that are not in the conversation: of branches beside the newest one, if a prompt makes the
+    difference. Parallel calls, hooks and notices make branches, too, which all count."""
     below: dict[int, list[int]] = defaultdict(list)
     for n, up in enumerate(above):
         if up is not None:

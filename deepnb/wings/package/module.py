@@ -27,8 +27,6 @@ LIST = "TOOLS"
 
 @dataclass
 class _Draft:
-    """What has been gathered so far."""
-
     imports: set[str] = field(default_factory=set)
     blocks: dict[str, str] = field(default_factory=dict)
     """Name -> its definition, in the order in which they are needed."""

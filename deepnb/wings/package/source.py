@@ -27,7 +27,6 @@ class Source:
     chains: tuple[str, ...]
     """The dotted names in it: `os.path.join`."""
     imports: tuple[str, ...]
-    """The modules that it imports in its body."""
     texts: tuple[str, ...]
     """The texts in it, without quotes and escapes."""
     decorators: tuple[str, ...]

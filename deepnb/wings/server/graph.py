@@ -174,8 +174,6 @@ class ServerGraph(Questions):
 
         return RemoteGraph(self._assistant, sync_client=self._server.client)
 
-    # -- a run
-
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         name, listener = config["configurable"]["thread_id"], listener_of(config)
         assert listener is not None
@@ -254,8 +252,6 @@ class ServerGraph(Questions):
     def is_running(self, config: Config) -> bool:
         return self._threads.run_under_way(config["configurable"]["thread_id"]) is not None
 
-    # -- its state
-
     def state(self, config: Config) -> Any:
         place = config["configurable"]
         name, checkpoint = place["thread_id"], place.get("checkpoint_id")
@@ -318,7 +314,6 @@ class _Run:
             self._stop()
 
     def read(self, begin: Callable[[], Iterator[Any]], listener: Listener, errors: Callable[[], Any]) -> Iterator[Any]:
-        """Yield the parts of the stream as they come."""
         parts: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
         def pump() -> None:
