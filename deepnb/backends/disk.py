@@ -59,8 +59,6 @@ class DiskBackend(protocol.BackendProtocol):
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         self.tree = Tree(root, private=private)
 
-    # -- one file
-
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         """Return a window of lines; the whole in base64 for names that end as those of pictures and films do."""
         try:
@@ -128,8 +126,6 @@ class DiskBackend(protocol.BackendProtocol):
             return protocol.DeleteResult(error=_message("deleting", file_path, error, missing="Error: {} not found"))
         return protocol.DeleteResult(path=file_path)
 
-    # -- bytes, many files at once
-
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[protocol.FileUploadResponse]:
         tried = ((path, _try(self.tree.write, path, data)) for path, data in files)
         return [protocol.FileUploadResponse(path=path, error=error) for path, (_, error) in tried]
@@ -137,8 +133,6 @@ class DiskBackend(protocol.BackendProtocol):
     def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
         tried = ((path, _try(self.tree.read, path)) for path in paths)
         return [protocol.FileDownloadResponse(path=path, content=data, error=error) for path, (data, error) in tried]
-
-    # -- many files
 
     def ls(self, path: str) -> protocol.LsResult:
         """Return what is directly in a directory, by path; directories end in /. A missing one is empty, as in a state or a store."""

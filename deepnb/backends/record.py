@@ -91,8 +91,6 @@ class Record(WrapperBackend):
         self._again: Mapping[str, str] | None = None
         """The texts before the turn of which a step that was cut is run again."""
 
-    # -- the texts
-
     def root(self, path: str) -> Root:
         """Return the root a path belongs to: the longest prefix wins."""
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
@@ -130,8 +128,6 @@ class Record(WrapperBackend):
         model = self._model()
         self._seen.update(((model, path), text) for path, text in texts.items())
 
-    # -- what waits for the user: changes to confirm, and lines to be shown
-
     def hold(self, path: str, base: str, text: str, why: str, origin: Origin) -> str:
         """Keep a change back; return the words for whoever wanted to make it."""
         if not any((one.path, one.base, one.text) == (path, base, text) for one in self.held_changes):
@@ -151,8 +147,6 @@ class Record(WrapperBackend):
         """Return the lines the user should see, which are not shown again."""
         lines, self.notices = self.notices, []
         return lines
-
-    # -- what others did, what we did
 
     def observe(self, paths: Iterable[str]) -> None:
         """Enter into the journal what others did to these files, and to those it tells of, since we last looked."""
@@ -212,8 +206,6 @@ class Record(WrapperBackend):
         """Return the entries of all roots: each root's in the order of its journal, of what is its own as things are mounted now."""
         mine = ([e for e in r.journal.entries if self.root(e.path) is r] for r in self.roots)
         return tuple(in_turn(mine, attrgetter("at")))
-
-    # -- a run, a rewind, another backend
 
     def restored(self, note: str) -> None:
         """A thread was taken back to an earlier state, and the files in it: enter that as the user's doing."""

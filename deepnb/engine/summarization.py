@@ -79,8 +79,6 @@ class SummarizationMiddleware(CompactionSteps):
 
     name = "SummarizationMiddleware"
 
-    # -- in a run
-
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         if _HANDS_OVER.get():
             raise _HandedOver(request, handler)
@@ -236,8 +234,6 @@ class SummarizationMiddleware(CompactionSteps):
         done.message.additional_kwargs.update(offload_record(offload))
         tell(Compacted(offload))
         return smaller
-
-    # -- by hand
 
     def compact(
         self,

@@ -44,8 +44,6 @@ class Erasure:
             for blob, new in self._checkpoints():
                 self._database.replace(blob, new)
 
-    # -- deepnb's own rows
-
     def _records(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield (table, column, id, what it is without the words) of rows that hold them."""
         for id_, text in self._database.execute("SELECT id, value FROM deepnb_values"):
@@ -71,8 +69,6 @@ class Erasure:
                 return [part, label, blot_out(self._words, text), tokens] if {part, label} & _OF_MEMORY else value
             return [self._turn(item) for item in value]
         return {k: self._turn(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-    # -- checkpoints
 
     def _checkpoints(self) -> Iterator[tuple[Blob, tuple[str, bytes]]]:
         """Yield (a value of LangGraph's that holds them, what it is without the words)."""

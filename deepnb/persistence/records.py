@@ -52,8 +52,6 @@ class Records:
         self._put.clear()
         self._texts.clear()
 
-    # -- the session
-
     @property
     def id(self) -> str:
         """What tells this database from others; made with it."""
@@ -74,8 +72,6 @@ class Records:
             *(name, value),
         )
 
-    # -- texts that several records have
-
     def put(self, text: str) -> str:
         """Keep a text once; return its name."""
         name = sha256(text.encode()).hexdigest()[:32]
@@ -93,8 +89,6 @@ class Records:
                 raise self.damaged("a text that a turn names is missing")
             self._texts[name] = str(found[0][0])
         return self._texts[name]
-
-    # -- threads and turns
 
     def threads(self) -> dict[str, ThreadRow]:
         """Return all threads, in the order they were made."""

@@ -88,8 +88,6 @@ class Persistence:
             release()
         return release is None
 
-    # -- writing
-
     def begin(self, turn: Turn) -> None:
         """A turn begins, or goes on: should the kernel end before it, it is known what was asked."""
         named = {name: getattr(turn, name) for name in ("number", "prompt", "model", "started", "cell")}
@@ -169,8 +167,6 @@ class Persistence:
     def _session(self) -> dict[str, str]:
         found = ((name, self.records.fact(name)) for name in ("thread", "policy", "model"))
         return {name: value for name, value in found if value is not None}
-
-    # -- reading
 
     @property
     def policy(self) -> Any:

@@ -178,8 +178,6 @@ class Storage:
         self._source_mounts = {source: one.read_only if read_only else one for source, one in sources.items()}
         self._rewire()
 
-    # -- the home of memory
-
     def keep(self, directory: Path) -> int:
         """Keep memory in a directory from now on, joined with what is there; return how many files went there."""
         lock = partial(directory_lock, directory)
@@ -242,8 +240,6 @@ class Storage:
         asked = list(paths)
         found = zip(asked, self.guard.download_files(asked), strict=True) if asked else ()
         return {p: r.content.decode("utf-8", "replace") for p, r in found if r.content is not None}
-
-    # -- how it is put together
 
     @property
     def _default(self) -> Any:

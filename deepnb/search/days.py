@@ -218,9 +218,6 @@ def _in_year(span: Span, year: int) -> Span:
     return Span(moved(span.first), moved(span.last))
 
 
-# -- what is read
-
-
 def _date(found: re.Match[str], today: date) -> Span:
     """Return a day, a month or a year, with as much of it as the pattern has."""
     parts = found.groupdict()
@@ -396,8 +393,6 @@ def _number(said: str) -> int:
     return int("".join(str(_HAN.get(sign, sign)) for sign in said))
 
 
-# -- what is looked for, and how it is read
-
 _SURE_MONTH = "|".join(month for month in _MONTHS if month not in ("may", "march"))
 _ABSOLUTE = (
     *_FULL,
@@ -477,8 +472,6 @@ _PATTERNS = tuple(
 )
 """The longest first, with how each is read, and whether it is relative to today."""
 _WEAK = tuple((re.compile(pattern, re.IGNORECASE), read, False) for pattern, read in _WEAK_ROWS)
-
-# -- ranges
 
 _TO = re.compile(r"(?:\s|'s)*(?:to|until|till|through|bis|zum?|jusqu['’]au|à|au|al?|hasta|-|–|—|~|到|至|から)\s*(?:the |le |el |on )?", re.IGNORECASE)  # fmt: skip
 _AND = re.compile(r"\s*(?:and|und|et|y|和|与)\s*(?:the |le |el |on )?", re.IGNORECASE)

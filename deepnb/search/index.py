@@ -104,8 +104,6 @@ class Index:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- writing
-
     def update(self, files: Mapping[str, str | None]) -> Updated:
         """Add or change files, path to text; None takes one out. Those not named stay, those not changed cost nothing."""
         return self._mended(partial(self._update, _checked(files)))
@@ -206,8 +204,6 @@ class Index:
             self.seconds += time.monotonic() - began
         return True
 
-    # -- searching
-
     def search(
         self,
         query: str,
@@ -302,8 +298,6 @@ class Index:
             model, others = scoring.model_name(self.embedder), scoring.union(found)
             found["vector"] = reader.vector(model, vector, query, others, spans, alone=set(legs) == {"vector"})
         return found
-
-    # -- the file
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self._open() as db:

@@ -177,8 +177,6 @@ class Reader:
         self._samples.clear()
         self._generation = generation
 
-    # -- legs
-
     def words(self, query: Query) -> Scored:
         found = [Concept(((self._postings.of(word, *other_forms(word)), 1.0),)) for word in query.words]
         return scored([*found, *self._labels(query)], self._size, self._documents)
@@ -296,8 +294,6 @@ class Reader:
         days = np.array([day_of_unit[key] for key in keys.tolist()], np.float64)
         return Leg(keys, 1 / (1 + days.max(initial=0) - days))
 
-    # -- texts
-
     def near(self, low: int, high: int) -> list[Row]:
         found = self.db.rows("SELECT id, line, a, b FROM units WHERE id BETWEEN ? AND ? ORDER BY id", (low, high))
         return list(map(Row._make, found))
@@ -323,8 +319,6 @@ class Reader:
         rows = np.array(self.db.rows(sql, (first, last)), np.int64).reshape(-1, 2)
         rows = rows[among(rows[:, 0] >> 18, self._documents)]
         return Chunks(rows[:, 0], rows[:, 1].astype(np.float64))
-
-    # -- postings
 
     def _labels(self, query: Query) -> list[Concept]:
         """Return the lines that a word of the query is the label of, as those of a speaker: they are about it all along."""

@@ -36,8 +36,6 @@ class AddedSkills(tuple[str, ...]):
 class SessionSkills(Part):
     """The skills of a session's sources, as the files have them now."""
 
-    # -- what there is
-
     def list_skills(self) -> tuple[Skill, ...]:
         """The skills as values; those that can't be used last, with what is wrong."""
         return self._workspace.catalogs.found().skills
@@ -103,8 +101,6 @@ class SessionSkills(Part):
     def texts(self) -> dict[str, str]:
         """Path -> text of the SKILL.md of each skill that can be used or enabled, in one batch."""
         return self._workspace.catalogs.texts(self.list_skills())
-
-    # -- writing
 
     def new(self, name: str, description: str = "") -> str:
         """Create a skill from a template, ready to use and to edit; returns the path of its SKILL.md."""
@@ -206,8 +202,6 @@ class SessionSkills(Part):
                 raise refused(path, error)
         return skill
 
-    # -- checking
-
     def validate_findings(self, path: str | Path | None = None) -> tuple[Finding, ...]:
         """What to fix: in all skills; in one, by its name; or in a file, a directory or a zip of the disk."""
         found = self._workspace.catalogs.found().findings
@@ -226,8 +220,6 @@ class SessionSkills(Part):
 
         rows = [(f.path, f.line, "broken" if f.broken else "note", f.what, f.do) for f in self.validate_findings(path)]
         return pd.DataFrame(rows, columns=["file", "line", "grade", "what", "do"])
-
-    # -- pinning
 
     @property
     def pinned(self) -> tuple[str, ...]:

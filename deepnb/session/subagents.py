@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 class SessionSubagents(Part):
     """The subagents of a session: the built-in one, those given in Python, those of `/agents/NAME.md` as they are now."""
 
-    # -- what there is
-
     def list_subagents(self) -> tuple[Listed, ...]:
         """All of them; those that can't be used last, with what is wrong, and what to fix."""
         options = self._workspace.options
@@ -117,8 +115,6 @@ class SessionSubagents(Part):
         tasks = (e for turn in turns for e in turn.events if isinstance(e, ToolStarted) and e.name == TASK)
         runs = Counter(str(task.args.get("subagent_type")) for task in tasks)
         return spent_by((call for turn in turns for call in turn.calls if call.agent), runs)
-
-    # -- writing
 
     def new(self, name: str, description: str = "", *, replace: bool = False) -> str:
         """Create a subagent from a template, ready to use and to edit; returns the path of its file."""

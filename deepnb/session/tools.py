@@ -69,8 +69,6 @@ class SessionTools(Part):
         """Name of a server's tool -> its server and fingerprint when it was last added."""
         weakref.finalize(self, _stop, self._servers).atexit = False
 
-    # -- what there is
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the user's own tools."""
@@ -91,8 +89,6 @@ class SessionTools(Part):
         built = self._workspace.built.tools
         rows = [(name, self._approvals.words(name), self._server_of(name), said) for name, said in built]
         return pd.DataFrame(rows, columns=["name", "calls", "server", "description"])
-
-    # -- changing it
 
     def add(
         self,

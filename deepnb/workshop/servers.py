@@ -86,8 +86,6 @@ class Server:
     def __repr__(self) -> str:
         return f"<MCP server {self.name}: {self.problem or 'running'}>"
 
-    # -- its life
-
     async def open(self) -> None:
         """Start it and list its tools; an error in one line where it does not answer."""
         self._loop = asyncio.get_running_loop()
@@ -179,8 +177,6 @@ class Server:
                 errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2_000))
                 lines = [line.strip() for line in errors.read().splitlines() if line.strip()]
                 self._said = f" (it said: {redact(lines[-1])[:200]})" if lines else ""
-
-    # -- calls
 
     async def call(self, offer: Offer, arguments: Mapping[str, Any]) -> list[Any]:
         """What a tool gives, as LangChain's blocks of content; an error of the tool's own is a `ToolException`.

@@ -152,9 +152,6 @@ def comparisons(
     yield replace(now, columns=tuple(columns)).stopped
 
 
-# -- what is compared
-
-
 def _combinations(work: Workspace, choices: Mapping[str, Sequence[Any]]) -> list[dict[str, Choice]]:
     from deepnb.session.disk import named_tape
 

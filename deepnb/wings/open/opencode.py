@@ -92,9 +92,6 @@ def _row(head: Head, info: Object) -> SessionRow:
     return SessionRow(str(head.path), id_, OPENCODE.kind, at, title, head.size)
 
 
-# -- where they are
-
-
 def _exported(head: Head) -> Object | None:
     whole = mapping(head.whole)
     first = next(iter(array(whole.get("messages"))), None)
@@ -145,9 +142,6 @@ def _read(rows: Rows, path: str, session: str | None) -> tuple[Stored, dict[str,
 def _object(stored: object) -> Object:
     data = stored.encode() if isinstance(stored, str) else stored
     return (object_of(data) if isinstance(data, bytes) else None) or {}
-
-
-# -- what they say
 
 
 def _entries(messages: Told) -> list[it.Entry]:

@@ -82,9 +82,6 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     return _written(application) if write else application
 
 
-# -- the agent's files
-
-
 def _files(
     workspace: Workspace, include: Sequence[str], known: Sequence[str]
 ) -> tuple[list[PackageFile], list[LeftOut]]:
@@ -147,9 +144,6 @@ def _goes_by_default(workspace: Workspace, path: str) -> bool:
     return (options.enable_memory and path in options.memory) or path.startswith(tuple(folders))
 
 
-# -- the gate
-
-
 def _through_the_gate(
     path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
 ) -> tuple[bytes, str]:
@@ -169,9 +163,6 @@ def _through_the_gate(
         raise CantWriteError(f"has a line that reads like an instruction, out of a text that is not yours: {shown!r}")
     clean = redact(text)
     return clean.encode(), "" if clean == text else f"masked: {reasons(credentials(text))}"
-
-
-# -- the disk
 
 
 def _place(directory: str | Path) -> Path:

@@ -174,8 +174,6 @@ class ServerGraph(Questions):
 
         return RemoteGraph(self._assistant, sync_client=self._server.client)
 
-    # -- a run
-
     def stream(self, given: Any, config: Config) -> Iterator[tuple[str, Any]]:
         name, listener = config["configurable"]["thread_id"], listener_of(config)
         assert listener is not None
@@ -253,8 +251,6 @@ class ServerGraph(Questions):
 
     def is_running(self, config: Config) -> bool:
         return self._threads.run_under_way(config["configurable"]["thread_id"]) is not None
-
-    # -- its state
 
     def state(self, config: Config) -> Any:
         place = config["configurable"]

@@ -139,8 +139,6 @@ class ServerThreads(BaseCheckpointSaver[str]):
         self.known: dict[str, frozenset[str]] = {}
         """Name -> the ids of the messages, and of the calls with a result, of the state that was read last."""
 
-    # -- names
-
     def id(self, name: str) -> str | None:
         """Return the UUID of a thread; None where the server has none of this name."""
         if name in self._ids:
@@ -209,8 +207,6 @@ class ServerThreads(BaseCheckpointSaver[str]):
         except GoneError:
             return None
 
-    # -- states and runs
-
     def state(self, name: str, checkpoint: str | None = None) -> dict[str, Any]:
         """Return a state as the server sends it; empty where the server has no such thread."""
         return dict(self._asked(name, self.server.client.threads.get_state, checkpoint_id=checkpoint) or {})
@@ -219,8 +215,6 @@ class ServerThreads(BaseCheckpointSaver[str]):
         """Return the run that goes on in a thread, or is to."""
         runs = self._asked(name, self.server.client.runs.list, limit=20) or ()
         return next((run for run in runs if run["status"] in GOING), None)
-
-    # -- what is asked of a checkpointer
 
     def get_tuple(self, config: Any) -> CheckpointTuple | None:
         place = config["configurable"]
