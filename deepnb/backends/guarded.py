@@ -97,8 +97,6 @@ class GuardedBackend(Record):
             match["text"] = _masked(match["text"]) if self.is_guarded(match["path"]) else match["text"]
         return found
 
-    # -- writing
-
     def write(self, file_path: str, content: str) -> protocol.WriteResult:
         if wrong := _wrong(file_path, content):
             return protocol.WriteResult(error=wrong)
@@ -222,8 +220,6 @@ class GuardedBackend(Record):
         if self._ask_about(path, text, self._text(path) or ""):
             return "permission_denied"
         return self.inner.upload_files([(path, content)])[0].error
-
-    # -- what the session asks for
 
     def merge(self, path: str, text: str, base: str | None = None) -> Written:
         """Write a text made from `base`, or from what the writer last saw; its conflicts are in the result alone."""

@@ -83,9 +83,6 @@ def _waiting(scene: Scene) -> list[Waiting]:
     return out
 
 
-# -- panels of %agent, and the dashboard
-
-
 KINDS = {
     "memory": "memory by turn, its journal, changes that need your approval",
     "budget": "what fills the context",

@@ -108,9 +108,6 @@ class Sessions:
         return ThreadInfos((*own, *opened))
 
 
-# -- the cards of calls that need approval
-
-
 FREE_OUTPUTS = 12
 """Outputs kept free below a card, for the run that goes on there."""
 

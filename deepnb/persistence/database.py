@@ -79,8 +79,6 @@ class Database(ABC):
             path: hash(value) for path, value in self.execute(asked, ".".join(namespace), len(directory), directory)
         }
 
-    # -- what only a file needs
-
     plays = False
     """Whether a turn plays in this kernel, whose end leaves all of it whole."""
 
@@ -101,8 +99,6 @@ class Database(ABC):
     def make_whole(self) -> bool:
         """Leave nothing in a side file; return whether nothing is."""
         return True
-
-    # -- what is the same for all
 
     def claim(self, thread: str) -> Callable[[], None]:
         """Return what gives a thread free again; an error that names the kernel which plays a turn in it."""

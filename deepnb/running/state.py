@@ -249,8 +249,6 @@ class State:
         self._update(thread.config, values)
         self.read_checkpoint(thread)
 
-    # -- files, outside a run
-
     def read(self, thread: Thread) -> Mapping[str, Any]:
         """Return the files of a thread as the user has them, those that wait included: path -> FileData."""
         return _updated(thread.files, thread.held)

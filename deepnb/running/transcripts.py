@@ -37,7 +37,7 @@ class Transcript:
         self.mended = False
         """Whether a line that was cut short was found at the file's end."""
         self._n = 0
-        self._waiting: list[bytes] = []
+        self._waiting: list[Line] = []
 
     @property
     def place(self) -> str | None:
@@ -51,7 +51,7 @@ class Transcript:
         """Append lines; those that a disk does not take are kept, and tried again with the next."""
         for type_, data, path in told:
             self._n += 1
-            self._waiting.append(to_json(Line(type_, at, self.session, self._n, data, turn, path)))
+            self._waiting.append(Line(type_, at, self.session, self._n, data, turn, path))
         self._flush()
 
     def keep(self, place: AppendFile | TranscriptLines | None) -> None:
@@ -59,8 +59,7 @@ class Transcript:
         if place is None or (self.kept is not None and place.name == self.kept.name):
             return
         mine = [line for line in self.read()[0] if line.session == self.session]
-        self.kept = place
-        self._waiting = [to_json(line) for line in mine]
+        self.kept, self._waiting = place, mine
         self._flush()
 
     def read(self) -> tuple[tuple[Line, ...], int]:
@@ -71,7 +70,7 @@ class Transcript:
                 there = self.kept.read()
             except OSError as error:
                 self.problem = error.strerror or type(error).__name__
-        return read(b"\n".join((there, *self._waiting)))
+        return read(b"\n".join((there, *map(to_json, self._waiting))))
 
     def count(self, words: str) -> int:
         sought = pattern(words)
@@ -79,11 +78,11 @@ class Transcript:
 
     def blot(self, words: str) -> None:
         """Take some words out of it, in the lines of other sessions too; a cut line goes."""
-        lines = [to_json(replace(line, data=_blotted(words, line.data))) for line in self.read()[0]]
+        lines = [replace(line, data=_blotted(words, line.data)) for line in self.read()[0]]
         if self.kept is None:
             self._waiting = lines
         else:
-            self.kept.replace(b"".join(lines))
+            self.kept.replace(b"".join(map(to_json, lines)))
             self._waiting.clear()
 
     def notices(self) -> Iterator[str]:
@@ -98,7 +97,7 @@ class Transcript:
         if self.kept is None or not self._waiting:
             return
         try:
-            self.mended |= self.kept.append(b"".join(self._waiting))
+            self.mended |= self.kept.append(b"".join(map(to_json, self._waiting)))
         except OSError as error:
             self.problem = error.strerror or type(error).__name__
         else:

@@ -35,8 +35,6 @@ class SessionContext:
 
     _workspace: Workspace
 
-    # -- what it was
-
     def budget(self) -> Budget | None:
         """What the next request holds before its prompt; None before the first model call."""
         from deepnb.session.tools import name_of
@@ -133,8 +131,6 @@ class SessionContext:
             channels += ((name, number, excerpt(texts[name])) for name in changed)
             before = texts
         return replace(found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(channels))
-
-    # -- what can be done about it
 
     def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
         """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.

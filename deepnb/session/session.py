@@ -167,7 +167,16 @@ class Session(SessionContext):
         persist: str | Path | None = None,
         **unknown: Never,
     ) -> None:
-        self._begin(Workspace(_options(known_only("Session", locals(), unknown)), clock))
+        given = known_only("Session", locals(), unknown)
+        if graph is None:
+            options = changed(Options(), given)
+        elif is_address(graph):
+            options = part("Session(graph=URL)")(given)
+        else:
+            from deepnb.wiring.build import attached_options
+
+            options = attached_options(given)
+        self._begin(Workspace(options, clock))
         if persist is not None:
             self.persist(persist)
 
@@ -826,14 +835,3 @@ class Session(SessionContext):
         names = (include,) if isinstance(include, str) else tuple(include)
         made: Package = part("session.package")(self._workspace, directory, names, write=write)
         return made
-
-
-def _options(given: Mapping[str, Any]) -> Options:
-    if given["graph"] is None:
-        return changed(Options(), given)
-    if is_address(given["graph"]):
-        served: Options = part("Session(graph=URL)")(given)
-        return served
-    from deepnb.wiring.build import attached_options
-
-    return attached_options(given)

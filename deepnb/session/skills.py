@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-COLUMNS = (
-    *("name", "state", "tokens", "body", "description", "path", "problem"),
-    *("source", "overrides", "read_in", "read_whole"),
-)
-"""The long ones in the middle, where pandas leaves out what a terminal has no room for."""
-
-
 class AddedSkills(tuple[str, ...]):
     """The names of skills that were added."""
 
@@ -60,23 +53,15 @@ class SessionSkills(Part):
         reads, count = self.reads(), self._workspace.built.meter.count
         rows, listed = [], self.listed()
         for s in skills:
-            read = reads.get(s.path)
-            rows.append(
-                {
-                    "name": s.name or s.directory,
-                    "description": s.description,
-                    "state": "broken" if s.problem else "on" if s.enabled else "off",
-                    "tokens": count(skill_line(s.name, s.description, s.path)) if s.path in listed else 0,
-                    "body": count(texts[s.path]) if s.path in texts else None,
-                    "read_in": read.turns if read else (),
-                    "read_whole": bool(read and read.whole and not read.changed),
-                    "source": s.source,
-                    "path": s.path,
-                    "overrides": ", ".join(s.overrides),
-                    "problem": s.problem or "",
-                }
-            )
-        return pd.DataFrame(rows, columns=COLUMNS).astype({"body": "Int64"})
+            read, state = reads.get(s.path), "broken" if s.problem else "on" if s.enabled else "off"
+            tokens = count(skill_line(s.name, s.description, s.path)) if s.path in listed else 0
+            body = count(texts[s.path]) if s.path in texts else None
+            facts = (s.name or s.directory, state, tokens, body, s.description, s.path, s.problem or "", s.source)
+            seen = (read.turns if read else (), bool(read and read.whole and not read.changed))
+            rows.append((*facts, ", ".join(s.overrides), *seen))
+        # the long ones in the middle, where pandas leaves out what a terminal has no room for
+        names = ["name", "state", "tokens", "body", "description", "path", "problem", "source", "overrides"]
+        return pd.DataFrame(rows, columns=[*names, "read_in", "read_whole"]).astype({"body": "Int64"})
 
     def listed(self) -> frozenset[str]:
         """Paths of the skills that each request has a line of: those that the budget has room for."""

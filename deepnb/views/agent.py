@@ -50,9 +50,6 @@ def features_view(features: Features, stamp: str = "") -> Picture:
     return Picture((features.agent,), [*lines, ours], body, stamp)
 
 
-# -- the layers, each with the tokens it adds
-
-
 _WIDE = 24
 _BAR = (
     "display:inline-block;height:8px;width:{}%;min-width:2px;background:rgba(90,130,200,0.65);border-radius:2px;"

@@ -227,9 +227,6 @@ def _unseen(diff: FileDiff, room: tuple[int, int]) -> str:
     return middle_cut(diff.unified().rstrip("\n"), *room)
 
 
-# -- the journal: who changed what
-
-
 _DIFF_CUT = (4_000, 2_000)
 """Characters of the head and tail of a long diff; `%memory log` has all of it."""
 
@@ -253,9 +250,6 @@ def journal_view(entries: Sequence[Entry], most: int = 20) -> Picture:
     lines = [*(indent(one.text()) for one in shown), *rest]
     body = [*(h.Html(one.html()) for one in shown), *map(h.muted, rest)]
     return Picture(("journal", counted(len(entries), "change")), lines, body)
-
-
-# -- changes that need the user's approval
 
 
 def pending_view(items: Sequence[tuple[str, str, FileDiff]], stamp: str = "") -> Picture:

@@ -98,7 +98,8 @@ def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: 
         head = h.join(h.code(place), h.muted(" · found by ", hit.leg))
         body.append(h.fold(head, h.pre(wanted.html(hit.text)), opened=True))
     if not hits:
-        lines, body = ["no matches"], [h.muted("no matches")]
+        lines = ["no matches; memory that is in each prompt, such as AGENTS.md, is not searched"]
+        body = [h.muted(*lines)]
     return Picture((f"search: {' '.join(query.split())}", counted(len(hits), "passage")), lines, body, stamp)
 
 

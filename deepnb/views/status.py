@@ -84,9 +84,6 @@ def _left(budget: Budget | None, share: bool = False) -> str:
     return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
 
 
-# -- a turn that is still running
-
-
 @dataclass(frozen=True)
 class RunningView:
     """The line. What it says is of one moment, which `at` names where the line may outlive the turn."""

@@ -9,6 +9,7 @@ the end the runs are spread over the outputs there are, so that none stays empty
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from deepnb.views.growing_markdown import Piece
@@ -46,7 +47,7 @@ class Shown:
     def html(self) -> str:
         return self.drawn
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes that a message with this takes, without its frame."""
         shown: Sequence[Any] = [self.drawn, self.words] if self.rich is None else self.rich

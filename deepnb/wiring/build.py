@@ -204,9 +204,6 @@ class _NamedSkills(SkillsMiddleware):
         return super()._changed(state, replace(found, skills=kept))
 
 
-# -- an agent of a session
-
-
 @dataclass(frozen=True)
 class Built:
     """A graph ready to run, and what the session needs to know of it."""

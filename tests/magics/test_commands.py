@@ -243,7 +243,8 @@ def test_hits_are_escaped_and_marked(text: str) -> None:
     html = view.html()
     assert "<b>bold" not in html and "<i>" not in html
     assert ("<mark" in html) == ("gateway" in text)
-    assert hits_view("x", [], []).text() == "search: x · 0 passages\nno matches"
+    said = "no matches; memory that is in each prompt, such as AGENTS.md, is not searched"
+    assert hits_view("x", [], []).text() == f"search: x · 0 passages\n{said}"
 
 
 def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """Questions about tables: what is read, and the law that no word is passed over."""
 
 import random
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 from deepnb import Session
 from deepnb.models.teaching.grammar import Unplaced, read
 from deepnb.models.teaching.tables import parse_frame
+from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.vocabulary import LEXICON, NOISE
 from deepnb.values.turn import ToolStarted
 from deepnb.workshop.describe import describe
@@ -64,13 +67,13 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("count", 'I can\'t place "count" in that.'),
         ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
         ("sum of weight in crates that are not broken", "where state is not broken is 4."),
-        ("crates with weight above 9", "1 rows of crates where weight is above 9:"),
+        ("crates with weight above 9", "1 row of crates where weight is above 9:"),
         ("how spread out is weight in crates?", "The standard deviation of weight in crates is 3.215."),
         ("每个 depot 的平均 weight 是多少", "| Bergen | 6.5 |\n| Turku | 10 |"),
         ("crates 里哪个 depot 最多？", "Bergen 的行数 最多：2"),
         ("crates 里 depot 是 Bergen 的有多少行", "crates（depot 为 Bergen）：2 行。"),
-        ("how many crates are older than 2026-02-03?", "1 rows of crates where packed is below 2026-02-03."),
-        ("how many crates are newer than 2026-02-03?", "1 rows of crates where packed is above 2026-02-03."),
+        ("how many crates are older than 2026-02-03?", "1 row of crates where packed is below 2026-02-03."),
+        ("how many crates are newer than 2026-02-03?", "1 row of crates where packed is above 2026-02-03."),
         ("how many crates are heavier than 2026-02-03?", 'I can\'t place "heavier than"'),
         ("how many crates more than 2026-02-03?", 'I can\'t place "more than"'),
         ("how many crates from 2026-01-03 to 2026-02-03?", "2 rows of crates where packed is at least 2026-01-03"),
@@ -83,7 +86,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("value counts of depot in crates", "rows by depot in crates:\n\n| depot | rows |\n| --- | --- |\n| Bergen | 2 |"),
         ("Could you please give me the mean weight, looking at Bergen only, crates", "where depot is Bergen is 6.5."),
         ("Among crates whose depot is Bergen, what is the mean weight?", "where depot is Bergen is 6.5."),
-        ("Leaving out Bergen, how many crates do I have?", "1 rows of crates where depot is not Bergen."),
+        ("Leaving out Bergen, how many crates do I have?", "1 row of crates where depot is not Bergen."),
         ("how many crates reach a weight of 9?", 'I can\'t place "reach"'),
         ("how high does weight go in crates?", "The highest weight in crates is 10."),
         ("is crates complete?", "No value is missing in crates: 0."),
@@ -93,7 +96,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
         ("top 2 depots by total weight", "| depot | weight (sum) |\n| --- | --- |\n| Bergen | 13 |\n| Turku | 10 |"),
         ("how many crates have weight of at most 9?", "2 rows of crates where weight is at most 9."),
         ("count crates with weight >= 9", "2 rows of crates where weight is at least 9."),
-        ("how many rows of crates have weight less than 9", "1 rows of crates where weight is below 9."),
+        ("how many rows of crates have weight less than 9", "1 row of crates where weight is below 9."),
         ("how many crates have a depot that contains Ber?", "2 rows of crates where depot contains Ber."),
         ("how many crates have depot Bergen or Turku?", "3 rows of crates where depot is one of Bergen, Turku."),
         ("bottom 2 rows of crates by weight", "crates by weight, from low to high:\n\n| crate_id | weight | depot | state | packed |\n| --- | --- | --- | --- | --- |\n| 501 | 4 |"),
@@ -208,3 +211,15 @@ def test_no_word_can_be_changed_or_added_without_another_question_or_a_refusal(c
                     except Unplaced as error:
                         assert error.word
     assert not same, same
+
+
+def test_one_of_a_thing_is_said_in_the_singular():
+    english: Any = SimpleNamespace(tell=lambda english, chinese: english)
+    told = partial(says, english, t="crates", w="", k="depot")
+    assert told("missing", n=1) == "1 value is missing in crates:"
+    assert told("duplicates", n="1") == "Yes, crates has 1 duplicate row."
+    assert told("nunique", v="1") == "There is 1 different value of depot in crates."
+    assert told("not unique", n=1) == "depot is not unique in crates: 1 row repeats a value of an earlier one."
+    assert told("shape", n="1", m="1") == "crates is a DataFrame of 1 row and 1 column."
+    assert told("shape", n="1,001", m="11") == "crates is a DataFrame of 1,001 rows and 11 columns."
+    assert told("file", v="1") == "1 says:\ndepot"

@@ -66,8 +66,6 @@ def masked(text: str, days: Iterable[str]) -> str:
     return text if made == text else made
 
 
-# -- A tape, as values and as lines of JSON
-
 VERSION = 1
 _TRIES = 10  # retries at most, whatever a tape says
 _SHOWN = 80  # characters of a note, or of a model's name

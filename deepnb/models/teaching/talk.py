@@ -89,7 +89,7 @@ nunique = There are {v} different values of {k} in {t}{w}. || {t}{w} 的 {k} 有
 not unique = {k} is not unique in {t}: {n} rows repeat a value of an earlier one. || {t} 的 {k} 有重复：{n} 行与前面的值相同。
 unique = {k} is unique in {t}: 0 duplicates. || {t} 的 {k} 没有重复：0。
 no duplicates = No, {t} has 0 duplicate rows. || {t} 没有重复的行：0。
-duplicates = Yes, {n} rows of {t} are duplicates of an earlier one. || 有：{t} 有 {n} 行重复。
+duplicates = Yes, {t} has {n} duplicate rows. || 有：{t} 有 {n} 行重复。
 share = {v} % of {x} in {t}{w} ({n} of {m}). || {t}{w} 占{x}的 {v} %（{n} / {m}）。
 of rows = the rows || 行数
 no group = \n\nRows without `{k}` are no group here: {n}. || \n\n没有 `{k}` 的行不算一组：{n}。
@@ -158,12 +158,22 @@ row count = rows || 行数
 _SAYS = dict(line.split(" = ", 1) for line in _SENTENCES.strip("\n").splitlines())
 
 
+_NOUN = "(?: more| different| duplicate)? (?:row|column|line|value)"
+_VERBS = {" are": " is", " were": " was", " repeat": " repeats"}
+
+
 def says(c: Conversation, key: str, **values: Any) -> str:
     """Return a sentence in the language of the request."""
     english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
+    for name in (name for name, v in values.items() if v in (1, "1")):
+        english = re.sub(f"(There are )?({{{name}}}{_NOUN})s( are| were| repeat)?", _one, english)
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
     )
+
+
+def _one(found: re.Match[str]) -> str:
+    return f"{'There is ' if found[1] else ''}{found[2]}{_VERBS.get(found[3], '')}"
 
 
 def say(key: str, c: Conversation, _: str) -> str:

@@ -70,8 +70,6 @@ def _quoted(name: str, text: str) -> str:
     return f"Attached: {name}\n{fence}\n{text[:_FILE]}\n{fence}{cut}"
 
 
-# -- events as updates
-
 _KINDS: Mapping[str, Any] = {
     **dict.fromkeys(READS, "read"),
     **dict.fromkeys(("glob", "grep", "memory_search"), "search"),

@@ -81,9 +81,6 @@ def check_picture(checked: CheckView) -> CheckView:
     return checked
 
 
-# -- the notebooks of a class
-
-
 _CHECK = "import deepnb\nprint(deepnb.course.check({!r}).json())"
 _SECONDS = 120
 """The longest that one cell may take."""

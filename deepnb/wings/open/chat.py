@@ -98,8 +98,6 @@ def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:
     yield from tools
 
 
-# -- files of them
-
 _FILE_ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
 _MOST_ROWS = 200
 

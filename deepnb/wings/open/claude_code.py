@@ -142,9 +142,6 @@ def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
     yield from it.reply_items(message.get("content"), key)
 
 
-# -- the lines as the tree they are
-
-
 _META = 1 << 20
 _MOST_AGENTS = 2_000
 

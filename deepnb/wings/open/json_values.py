@@ -89,9 +89,6 @@ def content_text(content: object) -> str:
     return "\n\n".join(filter(None, said))
 
 
-# -- what a tool call does to memory files
-
-
 NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
 """Files that agents read as their memory, wherever they are."""
 
