@@ -65,8 +65,6 @@ class Written:
 class GuardedBackend(Record):
     """A backend with the guard in front of it."""
 
-    # -- reading: passed on, and remembered as seen
-
     def shown(self, found: Sequence[Any]) -> list[Any]:
         return [one for one in found if not is_journal(one["path"].rstrip("/"))]
 
