@@ -34,6 +34,8 @@ LINES = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".j
         ("- a\n- b\n", "- A\n- B\n", "- 1\n- 2\n", "- A\n- 1\n- B\n- 2\n", [(1, "- A", "- 1"), (3, "- B", "- 2")]),
         ("We met\nhere.\n", "I met\nthere.\n", "You met\nme.\n", "I met\nthere.\nYou met\nme.\n",
          [(1, "I met\nthere.", "You met\nme.")]),
+        ("a\nb\n- c\nd\n", "A\nb\nx\ny\nz\n", "T1\nT2\nT3\n- c\nD\n", "A\nx\ny\nz\nT1\nT2\nT3\nD\n",
+         [(1, "A\nx\ny\nz", "T1\nT2\nT3\nD")]),  # by what the sides wrote, not by the line that one of them left
         ("# A\n", "# B\n", "# C\n", "# B\n# C\n", [(1, "# B", "# C")]),
         ("| a |\n", "| b |\n", "| c |\n", "| b |\n| c |\n", [(1, "| b |", "| c |")]),
         ("a\n", "x\ny\n", "y\n", "x\ny\n", []),  # what it writes is there already

@@ -70,7 +70,7 @@ def test_use_gets_and_sets(shell: Shell) -> None:
 def test_threads(shell: Shell) -> None:
     shell.ok("%agent what can you do?")
     shell.ok("%agent thanks")
-    assert "new thread side;" in shell.ok("%agent new side")
+    assert "new thread side; memory and skills are kept" in shell.ok("%agent new side")
     assert shell.ok("%agent switch main").strip() == "thread main, at turn 2"
     assert "thread early, forked from main@1" in shell.ok("%agent fork early --at 1")
     assert "thread early is back at turn 0, memory is unchanged" in shell.ok("%agent rewind 0")

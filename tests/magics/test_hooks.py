@@ -104,7 +104,7 @@ def test_tab_offers_threads_skills_memory_and_variables_that_hold_a_model(shell:
 
     shell.ip.user_ns["mine"] = TeachingModel()
     shell.ok("%agent new second")
-    shell.ok("%skills new tidy")
+    assert "wrote /skills/tidy/SKILL.md; the next cell has its text" in shell.ok("%skills new tidy")
     shell.ok("%memory add --to /memory/team.md Ana owns the data")
 
     def offered(line: str) -> list[str]:

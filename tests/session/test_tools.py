@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.types import Command
+from pydantic import BaseModel, ConfigDict
 
 import deepnb
 from deepnb import DeepnbError, Session, ToolEnded
@@ -88,11 +89,20 @@ def untyped(x: asyncio.Task) -> None:  # type: ignore[type-arg]
     """Take what no model can send."""
 
 
+class Late(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    x: asyncio.Task  # type: ignore[type-arg]
+
+
 @every_row(
     ("given", "line"),
     [
         (without, "the tool without has no docstring: add one"),
         (untyped, "untyped can't be a tool: its parameters have no JSON schema"),
+        (
+            StructuredTool.from_function(coroutine=halve, name="late", args_schema=Late),
+            "late can't be a tool: its param",
+        ),
         (7, "tools can't be 7: pass functions with a docstring"),
         ("double", "'double' is not a tool: pass a function"),
         *((tool(name, description="x")(double), f"{name} is one of the agent's own tools") for name in OWN),
