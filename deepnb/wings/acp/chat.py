@@ -114,7 +114,7 @@ class Chat:
                 os.environ.update({} if value is None else {variable: value})
 
     def _place(self, path: str) -> str:
-        """Return the file of the disk that a path of the agent stands for; the path itself where there is none."""
+        """Return the path on disk of a file that the agent names; its own path where no disk holds it."""
         storage = self.session.workspace.home.storage
         if path.startswith(f"{WORK}/") and any(one.startswith(WORK) for one in storage.mounts):
             return str(Path(self._cwd, path.removeprefix(f"{WORK}/")))
