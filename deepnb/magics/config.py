@@ -129,6 +129,7 @@ class DeepNB(Configurable):
         super().__init__(**kwargs)
         self._changed = changed
         self._following = False
+        self._followed: Any = None
         self.observe(self._tell, names=["model", "trigger", "keep", *OPTIONS])
 
     @validate("clock")
@@ -147,6 +148,9 @@ class DeepNB(Configurable):
 
     def follow(self, options: Any, model: str) -> None:
         """Take over what was changed elsewhere (`%agent use`, `session.configure`), telling nobody."""
+        if options is self._followed and model == self.model:
+            return
+        self._followed = options
         with self._silently():
             self.model = model
             for name, option in OPTIONS.items():

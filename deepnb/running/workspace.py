@@ -232,9 +232,8 @@ class Catalogs:
         texts = self.texts(list(there.values()))
         return [pinned_message(there[n], body_of(texts[there[n].path]), i) for n, i in pins.items() if n in there]
 
-    @property
     def tools(self) -> tuple[str, ...]:
-        """The names that `tools` of a subagent may hold."""
+        """Return the names that `tools` of a subagent may hold."""
         from deepnb.workshop.namespace import namespace_tools
 
         options = self._current.options

@@ -146,7 +146,7 @@ class SessionSubagents(Part):
                 why = f"{file} can't be read ({error.strerror})"
                 raise InvalidError(why, "check its name and permissions") from None
             given = [agent.name for agent in self._workspace.options.subagents]
-            if problem := check(data, str(file), self._workspace.catalogs.tools, given).problem:
+            if problem := check(data, str(file), self._workspace.catalogs.tools(), given).problem:
                 raise InvalidError(f"not added: {problem}", "fix it, then add it again")
             self._free(path, file.stem, replace)
             texts[path] = data.decode("utf-8")
