@@ -32,10 +32,8 @@ _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 _OTHERS = (Decimal, Fraction, UUID, date, timedelta)
 _TIMES = (datetime, time)
 _PATHS = (PosixPath, PurePosixPath, WindowsPath)
-_FRAMES = ("DataFrame", "Series")
-_INDEXES = [
-    f"{kind}Index" for kind in ("", "Range", "Multi", "Datetime", "Timedelta", "Period", "Interval", "Categorical")
-]
+_INDEXES = ("", "Range", "Multi", "Datetime", "Timedelta", "Period", "Interval", "Categorical")
+_PANDAS = ("DataFrame", "Series", *(f"{kind}Index" for kind in _INDEXES))
 
 
 def class_name(value: object) -> str:
@@ -55,10 +53,8 @@ def is_one_of(value: object, kinds: Iterable[type]) -> bool:
 
 
 def pandas_name(value: object) -> str:
-    """`DataFrame`, `Series`, `Index` (for every kind of index), or nothing."""
-    if is_from(value, "pandas", _FRAMES):
-        return class_name(value)
-    return "Index" if is_from(value, "pandas", _INDEXES) else ""
+    """`DataFrame`, `Series`, the class of an index such as `RangeIndex`, or nothing."""
+    return class_name(value) if is_from(value, "pandas", _PANDAS) else ""
 
 
 def is_array(value: object) -> bool:
