@@ -150,7 +150,6 @@ class DeepNB(Configurable):
         """Take over what was changed elsewhere (`%agent use`, `session.configure`), telling nobody."""
         if options is self._followed and model == self.model:
             return
-        self._followed = options
         with self._silently():
             self.model = model
             for name, option in OPTIONS.items():
@@ -161,6 +160,7 @@ class DeepNB(Configurable):
                     setattr(self, name, dict(value) if name == "prices" else value)
             self.trigger = _setting(options.trigger, 0.85)
             self.keep = _setting(options.keep, None)
+        self._followed = options
 
     def follow_user(self, told: Callable[[str, Any], None]) -> None:
         """Call `told` with the name and value of a setting that the user has changed."""

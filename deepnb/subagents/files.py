@@ -66,15 +66,18 @@ def unreadable(path: str, why: str) -> Listed:
 def read_files(
     backend: Any, tools: Callable[[], Sequence[str]], taken: Sequence[str], model: Callable[[str], str]
 ) -> list[Listed]:
-    """Return the subagents below `/agents/` of a backend; `model` says what is wrong with the name of a model, or nothing."""
+    """Return the subagents below `/agents/` of a backend; `model` says what is wrong with the name of a model, or nothing.
+
+    `tools` gives the names that a file may list, and is asked only where there is one.
+    """
     entries = backend.ls(FOLDER).entries or ()
     paths = sorted(e["path"] for e in entries if not e.get("is_dir") and e["path"].endswith(".md"))
-    found = []
+    found, known = [], tools() if paths else ()
     for response in backend.download_files(paths) if paths else ():
         if response.content is None:
             found.append(unreadable(response.path, str(response.error)))
             continue
-        one = check(response.content, response.path, tools(), taken)
+        one = check(response.content, response.path, known, taken)
         named = one.agent.model
         if not one.problem and named is not None and (problem := model(named)):  # of the moment: keys, variables
             where = f"{one.path}:{line}" if (line := one.lines.get("model")) else one.path
