@@ -89,6 +89,20 @@ def test_an_edit_of_a_line_that_another_writer_changed_is_not_blended(two: Pair,
     two.law()
 
 
+def test_the_agent_settles_what_it_was_told_of(two: Pair):
+    two.s.configure(memory_refresh="thread")  # it is told by the tool's result alone
+    two.told(edit(), write(), meanwhile=two.other)
+    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
+    assert len(two.s.memory.log_entries()) == 4
+
+
+def test_the_user_settles_what_a_write_told(two: Pair):
+    two.told(edit(new="- l1 AAA"))
+    assert two.s.memory.write(PATH, "- l1 BBB\n- x\n").conflicts == (Conflict(1, "- l1 AAA", "- l1 BBB"),)
+    two.s.memory.write(PATH, "- l1 BBB\n- x\n")  # nothing was read in between
+    assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
+
+
 def test_an_edit_of_what_the_agent_has_not_seen_is_made_in_the_file_as_it_is(two: Pair):
     said = two.told(edit("- l1 AAA", "- l1 CCC"), meanwhile=two.other)
     assert two.s.files[PATH] == "- l1 CCC\n- x\n" and "conflict" not in said[-1]
