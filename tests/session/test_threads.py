@@ -67,6 +67,45 @@ def test_undo_of_new_and_fork_takes_the_thread_away():
     assert said(s) == ["anew"]
 
 
+def test_rewinds_with_turns_between_are_undone_one_after_the_other():
+    s = session()
+    for prompt in "abc":
+        s.run(prompt)
+    s.rewind(1)
+    s.run("d")
+    s.rewind(0)
+    s.run("e")
+    assert s.undo() == "rewind to turn 0" and said(s) == ["a", "d"]
+    assert s.undo() == "rewind to turn 1" and said(s) == ["a", "b", "c"]
+    assert [t.prompt for t in s.turns] == ["a", "b", "c"]
+
+
+def test_rewinds_with_memory_are_undone_one_after_the_other():
+    s = session()
+    s.memory.add("one")
+    s.run("a")
+    s.memory.add("two")
+    s.run("b")
+    s.rewind(1, memory=True)
+    assert s.run("c").after.files["/AGENTS.md"] == "- one\n"
+    s.rewind(0, memory=True)
+    s.undo()
+    s.undo()
+    assert said(s) == ["a", "b"] and s.files["/AGENTS.md"] == "- one\n- two\n"
+    assert s.run("d").after.files["/AGENTS.md"] == "- one\n- two\n"
+
+
+def test_running_the_first_cell_again_replaces_the_whole_thread():
+    s = session()
+    s.run("a", cell="c1")
+    s.run("b", cell="c2")
+    s.run("A", cell="c1", rerun="replace")
+    s.run("AA", cell="c1", rerun="replace")
+    assert said(s) == ["AA"] and [(t.number, t.prompt) for t in s.turns] == [(1, "AA")]
+    assert s.undo() == "re-run of turn 1" and said(s) == ["A"]
+    assert s.undo() == "re-run of turn 1" and said(s) == ["a", "b"]
+
+
 def test_a_turn_in_another_thread_leaves_the_current_one():
     s = session()
     s.run("a")
