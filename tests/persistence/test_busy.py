@@ -88,6 +88,18 @@ def test_edits_of_many_writers_are_all_there(where):
         s.close()
 
 
+def test_two_writers_of_one_line_keep_both_texts(where):
+    with session(where) as one, session(where) as two:
+        one.memory.write("/AGENTS.md", "- l1\n- x\n")
+        two.memory.read("/AGENTS.md")
+        one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
+        assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
+        for s in (one, two):
+            assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
+            assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
+            assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+
+
 @pytest.mark.nightly
 def test_eight_kernels_with_fifty_edits_each_lose_none(where):
     with session(where) as s:
