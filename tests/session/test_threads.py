@@ -218,6 +218,24 @@ def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
 
 
+def test_a_rewind_of_an_empty_thread_is_undone_from_another():
+    s = session()
+    s.memory.add("likes tea")
+    s.new("apart", empty=True)
+    s.run("one")
+    s.memory.add("learned apart")
+    s.run("two")
+    s.rewind(1)
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    s.rewind(1, memory=True)
+    assert "/AGENTS.md" not in s.files
+    s.switch("main")
+    s.undo()
+    assert (s.thread, s.files["/AGENTS.md"]) == ("main", "- likes tea\n")
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+
+
 WAYS = [
     call("read_file", file_path="/MEMORY.md"),
     call("read_file", file_path="//MEMORY.md"),
