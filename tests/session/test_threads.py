@@ -106,6 +106,19 @@ def test_running_the_first_cell_again_replaces_the_whole_thread():
     assert s.undo() == "re-run of turn 1" and said(s) == ["a", "b"]
 
 
+def test_what_one_thread_learns_another_is_told_at_its_next_turn():
+    write = call("write_file", file_path="/AGENTS.md", content="- likes tea\n")
+    s = session("hello", write, "written", "hello again")
+    s.run("one")
+    s.new("b")
+    s.run("remember")
+    s.switch("main")
+    turn = s.run("again")
+    assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
+    told, prompt = s.options.model.requests[-1][-2:]
+    assert "+- likes tea" in str(told.content) and prompt.content == "again"
+
+
 def test_a_turn_in_another_thread_leaves_the_current_one():
     s = session()
     s.run("a")
