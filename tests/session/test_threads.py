@@ -7,6 +7,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
+from deepnb.values.turn import ToolEnded
 from tests.support.scripted import call, results, session
 from tests.support.tables import every_row
 
@@ -283,6 +284,26 @@ def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path,
     s.switch("main")
     s.run("and here?")
     assert SECRET in sent(s)
+
+
+KEPT = {
+    "read_file": "is kept from a subagent",
+    "grep": "No matches found",
+    "ls": "['/AGENTS.md']",
+    "glob": "['/AGENTS.md']",
+}
+
+
+@every_row("way", WAYS[:-2], ids=lambda w: w.tool_calls[0])
+def test_a_subagent_cannot_read_long_term_memory(way):
+    task = call("task", id="t1", description="look", subagent_type="general-purpose")
+    s = session(task, way, "nested is done", "end")
+    s.memory.add(SECRET, "/MEMORY.md")
+    s.memory.add("likes tea")
+    s.run("go")
+    (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path]
+    assert SECRET not in result and SECRET not in sent(s, 2)
+    assert KEPT[way.tool_calls[0]["name"]] in result or "Path traversal not allowed" in result
 
 
 def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread_that_is_rewound():
