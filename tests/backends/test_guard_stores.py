@@ -85,8 +85,19 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @forks
 @every_row("kind", KINDS)
 def test_processes_on_one_store_or_backend_lose_nothing(tmp_path: Path, kind: str):
-    facts = {f"- fact {w}.{n}" for w in range(WRITERS) for n in range(EACH)}
-    command = [sys.executable, "-c", ADD, str(tmp_path), kind, str(WRITERS), str(EACH)]
+    loses_nothing(tmp_path, kind, WRITERS, EACH)
+
+
+@pytest.mark.nightly
+@forks
+def test_eight_processes_of_a_hundred_edits_lose_nothing(tmp_path: Path):
+    loses_nothing(tmp_path, "given disk", 8, 100)
+    assert {one.name for one in (tmp_path / "d").iterdir()} == {"AGENTS.md", ".deepnb"}
+
+
+def loses_nothing(tmp_path: Path, kind: str, writers: int, each: int) -> None:
+    facts = {f"- fact {w}.{n}" for w in range(writers) for n in range(each)}
+    command = [sys.executable, "-c", ADD, str(tmp_path), kind, str(writers), str(each)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
