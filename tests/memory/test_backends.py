@@ -304,3 +304,30 @@ def test_two_sessions_see_each_others_writes_at_their_next_call(tmp_path: Path, 
     assert [e.origin for e in a.entries()] == ["user", "agent"] * 3
     a.law()
     b.law()
+
+
+@every_row("kind", ["disk", "store"])
+def test_what_an_agent_writes_from_an_old_view_is_merged(tmp_path: Path, kind: str):
+    a = Place(tmp_path, kind, "thread")
+    b = Place(tmp_path, kind, "thread", store=a.store)
+    a.s.memory.write(a.path, "- one\n- two\n- three\n")
+    for place in (a, b):
+        place.run()
+    a.run(a.write("- one, said a\n- two\n- three\n"))
+    said = b.run(b.write("- one\n- two\n- three, said b\n"))
+    assert a.s.files[a.path] == "- one, said a\n- two\n- three, said b\n"
+    assert (b.entries()[-1].note, b.s.memory.conflicts()) == ("merged", ()) and "conflict" not in said[-1]
+    b.law()
+
+
+@every_row("kind", ["disk", "store"])
+def test_an_edit_does_not_make_the_rest_of_the_file_seen(tmp_path: Path, kind: str):
+    a = Place(tmp_path, kind, "thread")
+    b = Place(tmp_path, kind, "thread", store=a.store)
+    a.s.memory.write(a.path, "- one\n- two\n- three\n")
+    for place in (a, b):
+        place.run()
+    b.run(b.edit("- three", "- three\n- of b"))
+    a.run(a.edit("- one", "- one, a"), a.write("- one, a\n- two\n- three\n"))
+    assert b.s.files[b.path] == "- one, a\n- two\n- three\n- of b\n"
+    a.law()
