@@ -186,13 +186,7 @@ class Mount:
 
 
 def parse_mount(
-    spec: str,
-    *,
-    base: Path,
-    store: Any = None,
-    assistant_id: str | None = None,
-    prefix: str = "",
-    whole: bool = False,
+    spec: str, *, base: Path, store: Any = None, assistant_id: str | None = None, prefix: str = "", whole: bool = False
 ) -> Mount:
     """Return the mount that a text asks for; nothing is written until a file is. `whole` allows the root of the disk."""
     at = mount_prefix(prefix) if prefix else ""

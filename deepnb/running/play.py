@@ -51,10 +51,7 @@ class Played:
 
 
 def play(
-    run: Run,
-    before: Iterable[Event],
-    record: Callable[[Played], Turn],
-    write: Callable[[Event], None],
+    run: Run, before: Iterable[Event], record: Callable[[Played], Turn], write: Callable[[Event], None]
 ) -> Generator[Event | None, None, None]:
     """Yield the events, and None while none has come; call `record` once at the end, and `write` with each event that is not the run's."""
     events: list[Event] = []

@@ -22,13 +22,7 @@ from deepnb.backends.memory_store import label
 from deepnb.backends.merge import merge
 from deepnb.backends.mounts import Given, Mount, mount_all, mount_prefix, parse_mount
 from deepnb.backends.record import Root
-from deepnb.backends.wrapper import (
-    ChosenFiles,
-    ReadOnlyFiles,
-    SplitBackend,
-    WrapperBackend,
-    store_backend,
-)
+from deepnb.backends.wrapper import ChosenFiles, ReadOnlyFiles, SplitBackend, WrapperBackend, store_backend
 from deepnb.backends.writer import writing
 from deepnb.engine.files import ExactStore
 from deepnb.engine.state_backend import CheckpointFiles, FilesInMemory, HomeBackend, KernelBackend

@@ -56,10 +56,7 @@ class SessionContext:
         thread, options, turn = work.thread, work.options, work.thread.turns[-1]
         if turn.budget is None or turn.budget.request is None or work.current.is_served or work.current.plays(thread):
             return None
-        before = [
-            *brought_messages(thread.added),
-            *work.catalogs.before_prompt(work.catalogs.pinned(thread)),
-        ]
+        before = [*brought_messages(thread.added), *work.catalogs.before_prompt(work.catalogs.pinned(thread))]
         values = {**work.state.last_values(thread), **(update or {})}
         try:
             return upcoming(work.built, values, before, turn.budget.request, own=options.graph is None)

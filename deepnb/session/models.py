@@ -8,14 +8,7 @@ from typing import Any
 
 from deepnb.engine.images import takes_images
 from deepnb.gate import redact
-from deepnb.models.keys import (
-    OFFLINE,
-    OFFLINE_WINDOW,
-    PROVIDERS,
-    is_teaching,
-    kept_key,
-    window_of,
-)
+from deepnb.models.keys import OFFLINE, OFFLINE_WINDOW, PROVIDERS, is_teaching, kept_key, window_of
 from deepnb.models.resolve import missing, resolve
 from deepnb.models.windows import ollama_models, served_models, window_for
 from deepnb.values.agent import ModelInfo, ModelInfos

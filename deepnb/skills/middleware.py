@@ -48,11 +48,7 @@ class SkillsMiddleware(Upstream):
     abefore_model = AgentMiddleware.abefore_model  # type: ignore[assignment]
 
     def __init__(
-        self,
-        backend: Any,
-        sources: tuple[str, ...],
-        budget: int | None = None,
-        count: Callable[[str], int] = len,
+        self, backend: Any, sources: tuple[str, ...], budget: int | None = None, count: Callable[[str], int] = len
     ) -> None:
         """`budget` is that of the lines of all skills together, in tokens as `count` has them."""
         self._fitted = lambda skills: skills_listed(

@@ -21,15 +21,7 @@ from deepnb.gate import redact
 from deepnb.values.failures import failure_text, is_cell
 from deepnb.values.lazy import nothing
 from deepnb.workshop.describe import describe, list_of_variables
-from deepnb.workshop.exact import (
-    attribute_names,
-    class_name,
-    cut,
-    is_credential,
-    is_from,
-    own_attributes,
-    pandas_name,
-)
+from deepnb.workshop.exact import attribute_names, class_name, cut, is_credential, is_from, own_attributes, pandas_name
 from deepnb.workshop.frames import MISSING, Frame, frames, lines_of, own_file, parsed, value_at
 
 HEAD = "Traceback (most recent call last):"
