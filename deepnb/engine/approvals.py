@@ -23,17 +23,8 @@ from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import listener, tell, tell_notice
 from deepnb.engine.request import tools_by_name
 from deepnb.gate import redact, redact_value
-from deepnb.values.approvals import (
-    CALL,
-    UNREADABLE,
-    Decision,
-    Effect,
-    PendingCall,
-    Policy,
-    decide,
-    digest,
-    is_unreadable,
-)
+from deepnb.values import approvals
+from deepnb.values.approvals import Decision, Effect, PendingCall, Policy, decide, digest
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import Memo, set_in_block
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
@@ -224,7 +215,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
                 "ns": config["configurable"].get(keys.NAMESPACE, ""),
                 "parameters": parameters,
                 "required": required,
-                "unreadable": is_unreadable(args, shown),
+                "unreadable": approvals.is_unreadable(args, shown),
                 "before": self._sign(before := self._before(call["name"], args)) or before,
             },
         }
@@ -246,7 +237,7 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
         ours["effect"],
         dict(ours["parameters"]),
         tuple(ours["required"]),
-        UNREADABLE if ours.get("unreadable") else CALL,
+        approvals.UNREADABLE if ours.get("unreadable") else approvals.CALL,
         str(ours.get("before", "")),
     )
 

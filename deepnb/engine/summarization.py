@@ -17,17 +17,9 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from deepnb.engine import coroutines, keys
+from deepnb.engine import compaction, coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import (
-    SUMMARY_ROOM,
-    Asked,
-    CompactionSteps,
-    Done,
-    NotOffloaded,
-    offload_record,
-    turn_start,
-)
+from deepnb.engine.compaction import Asked, CompactionSteps, Done, NotOffloaded, turn_start
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
@@ -195,7 +187,7 @@ class SummarizationMiddleware(CompactionSteps):
     def _fits(self, request: Any) -> bool:
         window, limit = self.rule.window, self.rule.limit
         total = self._budget(request.messages, request).total
-        return (window is None or total + SUMMARY_ROOM <= window) and (limit is None or total <= limit)
+        return (window is None or total + compaction.SUMMARY_ROOM <= window) and (limit is None or total <= limit)
 
     def _compacted_for(
         self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, *, last: bool = False
@@ -231,7 +223,7 @@ class SummarizationMiddleware(CompactionSteps):
         if self._rebased:
             smaller = self._rebased(smaller)
         offload = replace(done.offload, after=self._budget(smaller.messages, smaller).total)
-        done.message.additional_kwargs.update(offload_record(offload))
+        done.message.additional_kwargs.update(compaction.offload_record(offload))
         tell(Compacted(offload))
         return smaller
 
