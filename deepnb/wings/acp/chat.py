@@ -73,7 +73,12 @@ class Chat:
         """What is to be said before the next answer."""
         self.session = setup.session()
         try:
-            self.id = self._new() if thread is None else self.session.workspace.threads[thread].name
+            if thread is None:  # the thread that is current in the database stays so, for notebooks
+                before, self.id = self.session.thread, f"chat-{secrets.token_hex(3)}"
+                self.session.new(self.id)
+                self.session.switch(before)
+            else:
+                self.id = self.session.workspace.threads[thread].name
             if setup.mount:
                 self.session.mount(WORK, f"disk:{cwd}")
             for spec in setup.mcp:
@@ -88,13 +93,6 @@ class Chat:
         self.models = tuple(dict.fromkeys((self.model, *(one.name for one in self.session.models() if one.usable))))
         self.updates = Updates(self._place)
         _ = self.session.workspace.built  # here, where it keeps nobody waiting
-
-    def _new(self) -> str:
-        """Begin a thread; the one that is current in the database stays so, for notebooks."""
-        before, name = self.session.thread, f"chat-{secrets.token_hex(3)}"
-        self.session.new(name)
-        self.session.switch(before)
-        return name
 
     def _add(self, server: Any) -> None:
         """Start an MCP server of the client's list, with its variables; one that does not start is a line, and no more."""
