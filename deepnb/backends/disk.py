@@ -294,12 +294,9 @@ def _path(at: Names) -> str:
 
 def _info(at: Names, info: os.stat_result) -> protocol.FileInfo:
     folder = stat.S_ISDIR(info.st_mode)
-    return protocol.FileInfo(
-        path=_path(at) + ("/" if folder else ""),
-        is_dir=folder,
-        size=0 if folder else info.st_size,
-        modified_at=datetime.fromtimestamp(info.st_mtime, UTC).isoformat(),
-    )
+    path, size = _path(at) + ("/" if folder else ""), 0 if folder else info.st_size
+    changed = datetime.fromtimestamp(info.st_mtime, UTC).isoformat()
+    return protocol.FileInfo(path=path, is_dir=folder, size=size, modified_at=changed)
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:
@@ -321,7 +318,6 @@ def as_it_stands(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _why(error: OSError | UnicodeError) -> str:
-    """Return what went wrong in one line, without a path of this machine."""
     if isinstance(error, UnicodeError):
         return "it is not UTF-8 text"
     return error.strerror or type(error).__name__

@@ -173,7 +173,6 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, whole, budget, due)
 
     def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
-        """Return what asks about the first of these messages, with arguments cut as in the last request."""
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]

@@ -159,7 +159,6 @@ def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> S
 
 
 def _places(session: Session) -> tuple[str, ...]:
-    """Return where files are, other than in the kernel's state; what needs approval."""
     storage, held = session.workspace.home.storage, len(session.memory.pending())
     lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
     if (recording := session.recording) is not None and (recording.active or recording.problem):

@@ -142,14 +142,9 @@ class CompactionMiddleware(SummarizationMiddleware):
         if keep is not None:
             check_sizes(rule_for(own.rule.window, trigger, keep, as_asked=True).conflict)
         files: Any = SynchronousBackend(backend or StateBackend())
+        flusher, more = Flusher(_Notes(files)) if flush else None, history.addition
         super().__init__(
-            own,
-            backend=files,
-            clock=now,
-            addition=history.addition,
-            flush=Flusher(_Notes(files)) if flush else None,
-            heard=heard,
-            rebased=_with_updates,
+            own, backend=files, clock=now, addition=more, flush=flusher, heard=heard, rebased=_with_updates
         )
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:

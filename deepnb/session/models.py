@@ -93,7 +93,6 @@ def _of(provider: str) -> Iterator[ModelInfo]:
 
 
 def _ollama() -> Iterator[ModelInfo]:
-    """The models of an Ollama on this machine that answers, or how to have one."""
     models, do = ollama_models(), missing("ollama")
     for one in models or ():
         useless = "it can't call tools: ollama pull another model" if one.tools is False else ""

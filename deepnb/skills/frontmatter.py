@@ -242,7 +242,6 @@ def _value(node: Any) -> Value:
 
 
 def _mistake(error: yaml.MarkedYAMLError, header: str) -> Broken:
-    """Return what YAML says of a mistake, and what it most likely is."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     lines = header.split("\n")

@@ -260,7 +260,6 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
 
 
 def _meant(name: str) -> str | None:
-    """Return the field that was meant by one that is not known."""
     low = name.strip().lower().replace("_", "-")
     return low if low in KNOWN and low != name else "description" if low in ("desc", "summary", "about") else None
 

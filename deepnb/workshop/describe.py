@@ -92,7 +92,6 @@ def _description(name: str, value: Any, budget: int) -> str:
 
 
 def _brief(value: Any) -> str:
-    """Return the type of a value and, after a comma, the little that fits on its line."""
     kind = class_name(value)
     try:
         if is_table(value):
@@ -115,7 +114,6 @@ def _brief(value: Any) -> str:
 
 
 def _figure_lines(drawn: Any) -> list[str]:
-    """Return what a matplotlib figure shows: its axes with title, labels and how much is drawn in each."""
     lines = []
     for axes in drawn.axes[:ITEMS]:
         if not exact.is_from(axes, "matplotlib.axes", ("Axes",)):

@@ -132,7 +132,6 @@ def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> Note
 
 
 def _notebook(file: Path, content: bytes | None, name: str, version: str) -> Any:
-    """Return the notebook of a file, if it is the version that was read, or a new one."""
     from nbformat import v4
 
     if content is not None:

@@ -163,7 +163,6 @@ class Table:
 
 
 def _library(array: Any) -> str:
-    """`polars` or `pyarrow`, whose column it is; nothing for an array of pandas."""
     return (
         "polars" if is_from(array, "polars", ("Series",)) else "pyarrow" * is_from(array, "pyarrow", ("ChunkedArray",))
     )

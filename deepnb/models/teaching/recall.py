@@ -231,7 +231,6 @@ def recall(c: Conversation, request: str) -> str:
 
 
 def _known(c: Conversation, asked: frozenset[str]) -> float:
-    """Return how much of what is asked for the best line of memory has."""
     return max((coverage(asked, fact) for m in c.memory for fact in m.facts), default=0.0)
 
 

@@ -144,7 +144,6 @@ class Chat:
         return await self._ended(await self._decided(await self._play(stream)))
 
     async def _decided(self, turn: Turn | None) -> Turn | None:
-        """Return the turn as it stands when nothing of it needs approval any more."""
         while asked := [call for call in self.thread.asked if call.key not in self.thread.decided]:
             decisions = [await self._decide(call) for call in asked]
             turn = await self._play(self.session.aresume(decisions, thread=self.id))
@@ -185,7 +184,6 @@ class Chat:
                 self.session.approvals.mode(before)
 
     async def _ended(self, turn: Turn | None) -> schema.PromptResponse:
-        """Tell the figures of a turn that has ended, and return why it did."""
         usage, reason = sum((one.usage for one in self.thread.turns), Usage()), "end_turn"
         if turn is not None and turn.budget is not None and (size := turn.budget.rule.window) is not None:
             facts: dict[str, Any] = {"used": turn.budget.total, "size": size, "session_update": "usage_update"}

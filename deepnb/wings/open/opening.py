@@ -134,7 +134,6 @@ def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """Return files that may be sessions, the one that changed last first; no link is followed."""
     found: list[tuple[float, Path]] = []
     for folder, names, files in os.walk(place, followlinks=False):
         if len(Path(folder).relative_to(place).parts) >= _DEPTH:
