@@ -63,6 +63,18 @@ def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
     assert whole(path).value("SELECT count(*) FROM files") == len(every)
 
 
+def test_an_open_index_has_the_words_that_another_process_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    index = Index(path)
+    index.update({"a.md": "bees"})
+    assert index.search("bee", legs=["grams"])[0].path == "a.md"
+    assert index.search("photographies", legs=["grams"]) == []
+    code = "import sys; from deepnb.search import Index; Index(sys.argv[1]).update({'a.md': 'tea and fotografies'})"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert index.search("photographies", legs=["grams"])[0].path == "a.md"
+    assert index.search("bees", legs=["words"]) == index.search("bees", legs=["grams"]) == []
+
+
 def test_threads_may_use_one_index_at_once(tmp_path: Path) -> None:
     index = Index(tmp_path / "i.db")
     wrong: list[object] = []

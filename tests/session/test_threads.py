@@ -7,7 +7,7 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
-from deepnb.values.turn import ToolEnded
+from deepnb.values.turn import Notice, ToolEnded
 from tests.support.scripted import call, results, session
 from tests.support.tables import every_row
 
@@ -50,6 +50,40 @@ def test_the_list_of_threads():
     assert (infos["f"].turns, infos["f"].messages, infos["f"].parent) == (2, 4, "main@1")
     assert next(t for t in s.threads if t.current) == infos["f"]
     assert s.new() == "thread-3" and dict(s.files) == {}
+
+
+def test_a_new_thread_has_memory_and_skills_and_no_other_file():
+    s = session()
+    s.memory.add("likes tea")
+    s.skills.new("csv-report")
+    s.files["/memory/2026-01-01.md"] = "a note\n"
+    s.files["/data.csv"] = "a,b\n"
+    s.run("one")
+    assert s.new() == "thread-2"
+    kept = ["/AGENTS.md", "/memory/2026-01-01.md", "/skills/csv-report/SKILL.md"]
+    assert list(s.files) == kept and s.files["/AGENTS.md"] == "- likes tea\n"
+    assert sorted(s.run("two").after.files) == kept and said(s) == ["two"]
+    s.switch("main")
+    assert said(s) == ["one"] and s.files["/data.csv"] == "a,b\n"
+
+
+def test_a_fork_without_a_number_begins_as_the_thread_is_now():
+    s = session("1", "2", "3", "4")
+    s.run("a")
+    s.files["/data.csv"] = "put in after the turn\n"
+    s.memory.add("learned after the turn")
+    s.fork("f")
+    now = {"/AGENTS.md": "- learned after the turn\n", "/data.csv": "put in after the turn\n"}
+    assert dict(s.files) == dict(s.snapshot.files) == now and said(s) == ["a"]
+    assert [t.prompt for t in s.turns] == ["a"]
+    turn = s.run("b")
+    assert turn.number == 2 and dict(turn.before.files) == now and said(s) == ["a", "b"]
+    assert [m.content for m in s.options.model.requests[-1] if m.type == "ai"] == ["1"]
+    s.files["/data.csv"] = "of the fork\n"
+    s.switch("main")
+    assert dict(s.files) == now and said(s) == ["a"]
+    s.fork("g", at=1)
+    assert dict(s.files) == {"/AGENTS.md": "- learned after the turn\n"}
 
 
 def test_undo_of_new_and_fork_takes_the_thread_away():
@@ -100,7 +134,8 @@ def test_running_the_first_cell_again_replaces_the_whole_thread():
     s = session()
     s.run("a", cell="c1")
     s.run("b", cell="c2")
-    s.run("A", cell="c1", rerun="replace")
+    (line, *_) = s.run("A", cell="c1", rerun="replace").events
+    assert line == Notice("this cell was run again: turn 1 and the 1 after it undone (%agent undo restores it)")
     s.run("AA", cell="c1", rerun="replace")
     assert said(s) == ["AA"] and [(t.number, t.prompt) for t in s.turns] == [(1, "AA")]
     assert s.undo() == "re-run of turn 1" and said(s) == ["A"]
@@ -140,6 +175,22 @@ def test_what_an_interrupted_thread_learned_is_kept():
     assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
     s.new("b")
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
+
+
+def test_an_interrupted_thread_neither_forgets_nor_takes_back_what_another_changed():
+    s = session(call("ls", path="/"), "b speaks", "a goes on", "and on")
+    s.memory.write("/AGENTS.md", "- old\n")
+    s.run("one", max_steps=1)
+    s.new("b")
+    s.memory.write("/AGENTS.md", "- changed in b\n")
+    s.memory.add("learned in b", "/memory/b.md")
+    s.run("two")
+    now = {"/AGENTS.md": "- changed in b\n", "/memory/b.md": "- learned in b\n"}
+    s.switch("main")
+    list(s.resume())
+    assert dict(s.files) == s.run("three").after.files == now
+    s.switch("b")
+    assert dict(s.files) == now
 
 
 SECRET = "the merger is in May"
@@ -297,13 +348,14 @@ KEPT = {
 @every_row("way", WAYS[:-2], ids=lambda w: w.tool_calls[0])
 def test_a_subagent_cannot_read_long_term_memory(way):
     task = call("task", id="t1", description="look", subagent_type="general-purpose")
-    s = session(task, way, "nested is done", "end")
+    s = session(task, way, "nested is done", call("read_file", id="r", file_path="/MEMORY.md"), "end")
     s.memory.add(SECRET, "/MEMORY.md")
     s.memory.add("likes tea")
     s.run("go")
     (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path]
     assert SECRET not in result and SECRET not in sent(s, 2)
     assert KEPT[way.tool_calls[0]["name"]] in result or "Path traversal not allowed" in result
+    assert SECRET in results(s)[-1], "the main agent may"
 
 
 def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread_that_is_rewound():
@@ -329,8 +381,12 @@ def test_a_fork_of_such_a_thread_is_one_and_a_new_thread_is_none(kind: str):
     s.run("one")
     s.fork("side")
     assert getattr(next(t for t in s.threads if t.current), kind)
+    s.memory.add("learned in the fork")
+    s.switch("open")
+    assert s.files["/AGENTS.md"] == "- learned in the fork\n", "a thread and its forks have their memory in common"
     s.new()
     assert not getattr(next(t for t in s.threads if t.current), kind)
+    assert ("/AGENTS.md" in s.files) == (kind == "shared")
 
 
 @every_row(
