@@ -92,9 +92,6 @@ class SummarizationMiddleware(CompactionSteps):
             with self._learning():
                 return self._heeded(one, await handler(await in_thread(self._ready, one)))
 
-        def waited(one: Any) -> Any:
-            return coroutines.run(send(one))
-
         plan = await in_thread(self._plan, request)
         error: ContextOverflowError | None = None
         if not plan.due:
@@ -102,7 +99,7 @@ class SummarizationMiddleware(CompactionSteps):
                 return await send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
-        return await in_thread(self._sent_smaller, plan, waited, error, request)
+        return await in_thread(self._sent_smaller, plan, lambda one: coroutines.run(send(one)), error, request)
 
     def _sent_smaller(self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, request: Any) -> Any:
         """Return the answer to the planned request once it is compacted, the second time all but its last turn."""
@@ -119,7 +116,9 @@ class SummarizationMiddleware(CompactionSteps):
                 more = plan.request.messages[done.cutoff if done else 0 : turn_start(plan.request.messages)]
                 if last or not any(map(is_request, more)):
                     learned = self.rule.window != plan.budget.rule.window
-                    raise self._too_long(smaller, failure, learned=learned) from failure
+                    again = "run the cell again, now that the window is known, " if learned else ""
+                    do = f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window"
+                    raise LimitError(self._why_too_long(smaller, failure), do) from failure
         if done is None:
             return self._with_replacements(response, replaced)
         update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
@@ -323,13 +322,6 @@ class SummarizationMiddleware(CompactionSteps):
     def _input_budget(self, request: Any) -> int | None:
         """Return the most tokens that are sent; None where the count is an estimate or the window a guess: the server decides."""
         return None if self.rule.guessed or not self._budget(request.messages, request).exact else self.rule.limit
-
-    def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
-        again = "run the cell again, now that the window is known, " if learned else ""
-        return LimitError(
-            self._why_too_long(request, failure),
-            f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window",
-        )
 
     def _why_too_long(self, request: Any, failure: Exception) -> str:
         budget = self._budget(request.messages, request)

@@ -4,7 +4,7 @@ The catalog is read again at every turn.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,7 +125,13 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
             pinned.setdefault(number, []).extend(p for p in now if is_pinned(PINNED, message.text, p))
     seen: dict[str, _Seen] = {}
     for turn in turns:
-        shown = [*((path, None) for path in pinned.get(turn.number, ())), *_results(turn, now)]
+        shown: list[tuple[str, str | None]] = [(path, None) for path in pinned.get(turn.number, ())]
+        asked: dict[str, str] = {}
+        for event in turn.events:
+            if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
+                asked[event.id] = str(event.args.get("file_path"))
+            elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
+                shown.append((asked[event.id], event.result))
         for path, result in shown:
             was = turn.after.files.get(path, now[path])
             one = seen.setdefault(path, _Seen(was))
@@ -138,12 +144,3 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
                 one.lines |= set(range(first, last + 1))
     sizes = {path: (len(one.lines), one.total or len(one.then.splitlines())) for path, one in seen.items()}
     return {p: SkillRead(tuple(one.turns), *sizes[p], one.then != now[p], one.pinned) for p, one in seen.items()}
-
-
-def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    asked: dict[str, str] = {}
-    for event in turn.events:
-        if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
-            asked[event.id] = str(event.args.get("file_path"))
-        elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
-            yield asked[event.id], event.result

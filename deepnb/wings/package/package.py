@@ -91,9 +91,14 @@ def _files(
 ) -> tuple[list[PackageFile], list[LeftOut]]:
     backend, options = workspace.backend, workspace.options
     found = backend.glob(ALL_FILES, "/").matches or ()
-    named = workspace.home.memory_paths()
-    there = sorted({*named, *(f["path"] for f in found if not f.get("is_dir"))})
-    wanted = _named(there, include)
+    there = sorted({*workspace.home.memory_paths(), *(f["path"] for f in found if not f.get("is_dir"))})
+    wanted = set[str]()
+    for name in include:  # a file, or all below a directory; never the journal
+        path = f"/{name.strip('/')}"
+        named = {one for one in there if (one == path or one.startswith(f"{path}/")) and "/.deepnb/" not in one}
+        if not named:
+            raise NotFoundError(f"the agent has no file {path}", "session.files lists them")
+        wanted |= named
     # Memory files, skills and subagents go by default, but for those that are mounted.
     below = [f"{source.rstrip('/')}/" for source in options.skills] if options.enable_skills else []
     below += [FOLDER] if options.enable_subagents else []
@@ -128,19 +133,6 @@ def _files(
             kind = "subagent" if response.path.startswith(FOLDER) else kind
             files.append(PackageFile(f"{FILES}{response.path}", content, "; ".join(filter(None, (kind, note)))))
     return files, left_out
-
-
-def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
-    """Return the files that are named, or below a directory that is; never the journal."""
-    out = set[str]()
-    for name in include:
-        path = f"/{name.strip('/')}"
-        below = {one for one in there if one == path or one.startswith(f"{path}/")}
-        below -= {one for one in below if "/.deepnb/" in one}
-        if not below:
-            raise NotFoundError(f"the agent has no file {path}", "session.files lists them")
-        out |= below
-    return out
 
 
 def _through_the_gate(
