@@ -116,9 +116,7 @@ class SummarizationMiddleware(CompactionSteps):
                 more = plan.request.messages[done.cutoff if done else 0 : turn_start(plan.request.messages)]
                 if last or not any(map(is_request, more)):
                     learned = self.rule.window != plan.budget.rule.window
-                    again = "run the cell again, now that the window is known, " if learned else ""
-                    do = f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window"
-                    raise LimitError(self._why_too_long(smaller, failure), do) from failure
+                    raise self._too_long(smaller, failure, learned=learned) from failure
         if done is None:
             return self._with_replacements(response, replaced)
         update = _update(done, len(request.messages) + mark_of(request.state).get("messages", 0))
@@ -322,6 +320,13 @@ class SummarizationMiddleware(CompactionSteps):
     def _input_budget(self, request: Any) -> int | None:
         """Return the most tokens that are sent; None where the count is an estimate or the window a guess: the server decides."""
         return None if self.rule.guessed or not self._budget(request.messages, request).exact else self.rule.limit
+
+    def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
+        again = "run the cell again, now that the window is known, " if learned else ""
+        return LimitError(
+            self._why_too_long(request, failure),
+            f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window",
+        )
 
     def _why_too_long(self, request: Any, failure: Exception) -> str:
         budget = self._budget(request.messages, request)
