@@ -14,13 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from deepagents.backends import protocol
-from deepagents.backends.utils import (
-    InvalidGlobPatternError,
-    compile_grep_include_glob,
-    perform_string_replacement,
-    slice_read_response,
-)
+from deepagents.backends import protocol, utils
 
 from deepnb.backends.tree import DEPTH, LOCK, Names, Refused, Tree, is_control, names, unfit
 from deepnb.engine.file_extras import SkippedEntries, SkipReason
@@ -67,7 +61,7 @@ class DiskBackend(protocol.BackendProtocol):
                 return protocol.ReadResult(
                     file_data=protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
                 )
-            return slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
+            return utils.slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
         except _FAILED as error:
             return protocol.ReadResult(error=_message("reading file", file_path, error, missing="File {} not found"))
 
@@ -191,7 +185,7 @@ class DiskBackend(protocol.BackendProtocol):
                     matches.append(_info(at, info))
         except TimeoutError:
             reason = reason or "budget"
-        except InvalidGlobPatternError as error:
+        except utils.InvalidGlobPatternError as error:
             return protocol.GlobResult(error=str(error))
         except OSError as error:
             return protocol.GlobResult(error=_message("globbing path", path, error), matches=[])
@@ -228,7 +222,7 @@ class DiskBackend(protocol.BackendProtocol):
                     break
         except TimeoutError:
             late = True
-        except InvalidGlobPatternError as error:
+        except utils.InvalidGlobPatternError as error:
             return protocol.GrepResult(error=str(error))
         except OSError as error:
             return protocol.GrepResult(error=_message("searching path", path, error), matches=[])
@@ -243,7 +237,7 @@ class DiskBackend(protocol.BackendProtocol):
         """Yield the files below a path that fit a glob, `alone` also the file that it is. A directory that can't be
         read comes with None for what it is. After some seconds TimeoutError is raised."""
         end = time.monotonic() + seconds
-        fits = compile_grep_include_glob(pattern) if pattern is not None else None
+        fits = utils.compile_grep_include_glob(pattern) if pattern is not None else None
         at = names(path, folder=True)
         try:
             info = self.tree.look(at)
@@ -300,17 +294,14 @@ def _path(at: Names) -> str:
 
 def _info(at: Names, info: os.stat_result) -> protocol.FileInfo:
     folder = stat.S_ISDIR(info.st_mode)
-    return protocol.FileInfo(
-        path=_path(at) + ("/" if folder else ""),
-        is_dir=folder,
-        size=0 if folder else info.st_size,
-        modified_at=datetime.fromtimestamp(info.st_mtime, UTC).isoformat(),
-    )
+    path, size = _path(at) + ("/" if folder else ""), 0 if folder else info.st_size
+    changed = datetime.fromtimestamp(info.st_mtime, UTC).isoformat()
+    return protocol.FileInfo(path=path, is_dir=folder, size=size, modified_at=changed)
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool) -> tuple[str, int] | str:
     """Return the text with the replacement made, whose lines end as they did, and how often; or what is wrong with it."""
-    return perform_string_replacement(text, *as_it_stands(text, old, new), everywhere)
+    return utils.perform_string_replacement(text, *as_it_stands(text, old, new), everywhere)
 
 
 _END = re.compile(r"\r\n?|\n")
@@ -327,7 +318,6 @@ def as_it_stands(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _why(error: OSError | UnicodeError) -> str:
-    """Return what went wrong in one line, without a path of this machine."""
     if isinstance(error, UnicodeError):
         return "it is not UTF-8 text"
     return error.strerror or type(error).__name__

@@ -311,12 +311,6 @@ class GuardedBackend(Record):
         """The user has just been shown these texts (None: no such file): the base of what is written next."""
         self._seen.update(((USER_READER, path), text) for path, text in texts.items() if self.is_guarded(path))
 
-    def take_over(self, other: "GuardedBackend", notices: Iterable[str]) -> None:
-        """Take what waits for the user in another guard, whose files are ours now, and these lines to be shown."""
-        for one in other.held_changes:
-            self.hold(one.path, one.base, one.text, one.why, one.origin)
-        self.notices.extend(line for line in notices if line not in self.notices)
-
     def begin(self, again: Mapping[str, str] | None = None) -> None:
         """A run begins; one that runs a step `again` has the texts (path -> text) before it: what the step wrote is not written twice."""
         self._named.clear()

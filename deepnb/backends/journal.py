@@ -181,7 +181,6 @@ def text_after(one: Entry, log: Sequence[Entry]) -> str | None:
 
 
 def _hunks(diff: str, lines: list[str], *, forward: bool) -> tuple[Hunk, ...]:
-    """Return the hunks of a unified diff, checked against the lines they are to be put into."""
     found: list[tuple[int, list[tuple[str, str]]]] = []  # of each the first line, and (sign, line) of the others
     for line in lines_of(diff):
         if head := _HUNK.match(line):

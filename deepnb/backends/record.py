@@ -110,7 +110,6 @@ class Record(WrapperBackend):
         return self._seen.get((self._reader(), path), unknown)
 
     def _see(self, path: str, text: str | None) -> None:
-        """Whoever writes just now knows this text."""
         reader = self._reader()
         if text is None and reader != USER_READER:  # a file that a model did not find is as good as never looked for
             self._seen.pop((reader, path), None)
@@ -183,21 +182,14 @@ class Record(WrapperBackend):
         conflicts: tuple[Conflict, ...] = (),
         settles: str = "",
     ) -> None:
-        """Enter a change into its root's journal, and take the text as known."""
         before, after = self._known.get(path), None if text is None else redact(text)
         self._known[path] = after
         if before == after and not conflicts and not settles:
             return
         root, reason = self.root(path), note if origin else writer().note
-        made = entry(
-            FileDiff(redact(path), before, after),
-            id=root.journal.next_id(),
-            origin=origin or writer().origin,
-            note=redact(reason),
-            conflicts=conflicts,
-            settles=settles,
-            **self._facts(),
-        )
+        id_, words, by = root.journal.next_id(), redact(reason), origin or writer().origin
+        more: dict[str, Any] = {"conflicts": conflicts, "settles": settles, **self._facts()}
+        made = entry(FileDiff(redact(path), before, after), id=id_, origin=by, note=words, **more)
         root.journal.unsaved.append(made)
         self._save(root)
         self._tell()

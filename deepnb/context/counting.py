@@ -101,7 +101,6 @@ class Meter:
         return reported * HIGHEST < self._estimate(self.measured(messages, tools)[1]).sure
 
     def _estimate(self, request: Request) -> Tokens:
-        """Return the tokens of a request before anything is known of the model."""
         found = (piece.counted or self._memo.counter.tokens(piece.text) for piece in request)
         return Tokens(*map(sum, zip(Tokens(), *found, strict=True)))
 

@@ -48,7 +48,6 @@ from deepnb.gate.credentials import OWN
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.messages import MEMORY_UPDATE, Added, Message
-from deepnb.values.offload import Offload
 from deepnb.values.turn import Path
 
 VERSION = 1
@@ -210,7 +209,12 @@ class Chain:
         path = event.path
         match event:
             case Added():
-                yield from self._added(event)
+                call = self._calls.pop(event.call, None) if event.call is not None else None
+                if call is not None:
+                    self._facts[event.message.id] = _call(call)
+                    if not path:
+                        self._pieces.clear()
+                yield from self.message(event.message, path)
             case values.TextDelta():
                 self._pieces += [] if path else [event.text]
             case values.ModelStarted():
@@ -226,11 +230,18 @@ class Chain:
             case values.ToolEnded():
                 if path and event.status != "cut":  # no state of a nested agent is seen: this is its message
                     self._results[path, event.id] = number = self._results.get((path, event.id), 0) + 1
-                    yield from self.message(_result(event, number), path)
+                    id_ = "/".join((*path, event.id)) + (f"-{number}" if number > 1 else "")
+                    status: Any = "error" if event.status == "error" else "ok"
+                    result = Message(id_, "tool", event.result, name=event.name, tool_call_id=event.id, status=status)
+                    yield from self.message(result, path)
                 ended = {"status": event.status, "seconds": round(event.seconds, 3)}
                 yield "tool_end", {"id": safe_id(event.id), "name": redact(event.name), **ended}, path
             case values.Compacted(offload=offload):
-                yield "compacted", _offload(offload), path
+                figures = {"cutoff": offload.cutoff, "before": offload.before, "after": offload.after}
+                told = _some(summary=redact(offload.summary), file=offload.path, summarized=offload.at)
+                anchors = [redact(anchor.text) for anchor in offload.anchors]
+                told |= _some(anchors=anchors, hidden=len(offload.hidden) + offload.more or None)
+                yield "compacted", {**figures, "cause": offload.cause, **told}, path
             case values.Flushed(flush=flush):
                 saved = _some(lines=[redact(line) for line in flush.lines])
                 yield "flushed", {"file": flush.file, **saved, "how": flush.how}, path
@@ -299,24 +310,14 @@ class Chain:
     def end(self, turn: values.Turn) -> Told:
         """Return the line of a turn's end."""
         unfinished = "".join(self._pieces) if turn.interrupted or turn.error else ""
-        told = _some(
-            usage=_usage(turn.usage) if turn.usage != values.Usage() else None,
-            interrupted=redact(turn.interrupted or ""),
-            error=redact(turn.error or ""),
-            text=redact(unfinished),
+        told = _some(usage=_usage(turn.usage) if turn.usage != values.Usage() else None)
+        told |= _some(
+            interrupted=redact(turn.interrupted or ""), error=redact(turn.error or ""), text=redact(unfinished)
         )
         self._pieces.clear()
         self._calls.clear()
         self._facts.clear()
         return "end", {"seconds": round(turn.seconds, 3), **told}, ()
-
-    def _added(self, added: Added) -> Iterator[Told]:
-        call = self._calls.pop(added.call, None) if added.call is not None else None
-        if call is not None:
-            self._facts[added.message.id] = _call(call)
-            if not added.path:
-                self._pieces.clear()
-        yield from self.message(added.message, added.path)
 
 
 def _written(id_: str | None) -> str | None:
@@ -328,44 +329,15 @@ def _body(message: Message) -> dict[str, Any]:
         {"id": safe_id(c.id), "name": redact(c.name), "args": _plain(redact_value(dict(c.args)))}
         for c in message.tool_calls
     ]
-    told = _some(
-        text=redact(message.text),
-        tool_calls=calls,
-        name=redact(message.name or ""),
-        tool_call_id=safe_id(message.tool_call_id or ""),
-        status="error" if message.status == "error" else None,
-        source=message.source,
-    )
+    told = _some(text=redact(message.text), tool_calls=calls, name=redact(message.name or ""))
+    status = "error" if message.status == "error" else None
+    told |= _some(tool_call_id=safe_id(message.tool_call_id or ""), status=status, source=message.source)
     return {"role": message.role, **told}
-
-
-def _result(event: values.ToolEnded, number: int) -> Message:
-    """Return the message of a nested agent's tool; `number` counts the results of the calls of that id."""
-    return Message(
-        "/".join((*event.path, event.id)) + (f"-{number}" if number > 1 else ""),
-        "tool",
-        event.result,
-        name=event.name,
-        tool_call_id=event.id,
-        status="error" if event.status == "error" else "ok",
-    )
 
 
 def _call(call: values.Call) -> dict[str, Any]:
     told = _some(usage=_usage(call.usage) if call.usage else None)
     return {"call": call.number, "tokens": call.budget.total, **told, "seconds": round(call.seconds, 3)}
-
-
-def _offload(offload: Offload) -> dict[str, Any]:
-    told = _some(
-        summary=redact(offload.summary),
-        file=offload.path,
-        summarized=offload.at,
-        anchors=[redact(anchor.text) for anchor in offload.anchors],
-        hidden=len(offload.hidden) + offload.more or None,
-    )
-    figures = {"cutoff": offload.cutoff, "before": offload.before, "after": offload.after}
-    return {**figures, "cause": offload.cause, **told}
 
 
 def _usage(usage: values.Usage) -> dict[str, Any]:

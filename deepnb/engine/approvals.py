@@ -7,7 +7,7 @@ the one call it was given for: its id, the hash of its arguments, and the file t
 import hmac
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -23,17 +23,8 @@ from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import listener, tell, tell_notice
 from deepnb.engine.request import tools_by_name
 from deepnb.gate import redact, redact_value
-from deepnb.values.approvals import (
-    CALL,
-    UNREADABLE,
-    Decision,
-    Effect,
-    PendingCall,
-    Policy,
-    decide,
-    digest,
-    is_unreadable,
-)
+from deepnb.values import approvals
+from deepnb.values.approvals import Decision, Effect, PendingCall, Policy, decide, digest
 from deepnb.values.errors import DeepnbError
 from deepnb.values.lazy import Memo, set_in_block
 from deepnb.values.turn import Decided, ToolEnded, ToolStarted
@@ -209,7 +200,12 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
         args = dict(call["args"])
         shown = redact_value(args)
         path = [id_ for id_ in self._nest() if id_ != call["id"]]
-        parameters, required = _parameters(request.tool)
+        parameters, required = dict[str, str](), list[str]()  # name -> JSON type, and those that are needed
+        with suppress(Exception):  # a schema of the user's that is no JSON: the tool itself checks what it is given
+            schema = request.tool.tool_call_schema
+            schema = schema if isinstance(schema, dict) else schema.model_json_schema()
+            types = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
+            parameters, required = types, [str(name) for name in schema.get("required", ())]
         value: dict[str, Any] = {
             "type": "tool_approval",
             "tool_call_id": call["id"] or "",
@@ -224,7 +220,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
                 "ns": config["configurable"].get(keys.NAMESPACE, ""),
                 "parameters": parameters,
                 "required": required,
-                "unreadable": is_unreadable(args, shown),
+                "unreadable": approvals.is_unreadable(args, shown),
                 "before": self._sign(before := self._before(call["name"], args)) or before,
             },
         }
@@ -246,7 +242,7 @@ def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
         ours["effect"],
         dict(ours["parameters"]),
         tuple(ours["required"]),
-        UNREADABLE if ours.get("unreadable") else CALL,
+        approvals.UNREADABLE if ours.get("unreadable") else approvals.CALL,
         str(ours.get("before", "")),
     )
 
@@ -318,17 +314,6 @@ def _not_run(call: Mapping[str, Any], text: str) -> ToolMessage:
     tell(ToolStarted(id_, name, redact_value(dict(call["args"]))))
     tell(ToolEnded(id_, name, redact(text), "error", 0.0))
     return _message(call, text)
-
-
-def _parameters(tool: Any) -> tuple[dict[str, str], list[str]]:
-    """Return (name -> JSON type, names that are needed) of what a tool takes from the model; nothing where that is not known."""
-    try:
-        schema = tool.tool_call_schema
-        schema = schema if isinstance(schema, dict) else schema.model_json_schema()
-        types = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
-        return types, [str(name) for name in schema.get("required", ())]
-    except Exception:  # a schema of the user's that can't be written as JSON: the tool itself checks what it is given
-        return {}, []
 
 
 def _cleared(request: Any) -> AbstractContextManager[object]:

@@ -91,7 +91,6 @@ def graph_parts(compiled: Any) -> GraphParts:
 
 
 def _held(one: Any) -> Sequence[Any]:
-    """Return what a value holds in which parts of a graph may be."""
     match one:
         case BaseChatModel() | AgentMiddleware():
             return ()

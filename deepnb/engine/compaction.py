@@ -168,15 +168,9 @@ class CompactionSteps(Upstream):
         def total(messages: Sequence[BaseMessage], tools: Sequence[Any] | None = None) -> int:
             return int(self._own.meter.budget(messages, tools or ()).total)
 
-        super().__init__(
-            self._own.model,
-            backend=self._files,
-            trigger=trigger,
-            keep=keep,
-            token_counter=total,  # type: ignore[arg-type]
-            trim_tokens_to_summarize=None,
-            truncate_args_settings={"trigger": trigger, "keep": keep},
-        )
+        sizes: Any = {"trigger": trigger, "keep": keep}
+        more: Any = {"trim_tokens_to_summarize": None, "truncate_args_settings": sizes, **sizes}
+        super().__init__(self._own.model, backend=self._files, token_counter=total, **more)  # type: ignore[arg-type]
         self.rule = rule
 
     def _compact(

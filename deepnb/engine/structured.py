@@ -99,7 +99,6 @@ class StructuredMiddleware(AgentMiddleware):
         return done
 
     def _read(self, request: Any, asked: Any, response: Any) -> tuple[Any, Any]:
-        """Return the response; or None, and what is asked in its place."""
         if response.structured_response is not None:
             tell(TextDelta(as_text(response.structured_response), 0))  # as the text that it would be
             return response, asked

@@ -17,17 +17,9 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from deepnb.engine import coroutines, keys
+from deepnb.engine import compaction, coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import (
-    SUMMARY_ROOM,
-    Asked,
-    CompactionSteps,
-    Done,
-    NotOffloaded,
-    offload_record,
-    turn_start,
-)
+from deepnb.engine.compaction import Asked, CompactionSteps, Done, NotOffloaded, turn_start
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
@@ -100,9 +92,6 @@ class SummarizationMiddleware(CompactionSteps):
             with self._learning():
                 return self._heeded(one, await handler(await in_thread(self._ready, one)))
 
-        def waited(one: Any) -> Any:
-            return coroutines.run(send(one))
-
         plan = await in_thread(self._plan, request)
         error: ContextOverflowError | None = None
         if not plan.due:
@@ -110,7 +99,7 @@ class SummarizationMiddleware(CompactionSteps):
                 return await send(plan.request)
             except ContextOverflowError as failure:
                 error = failure
-        return await in_thread(self._sent_smaller, plan, waited, error, request)
+        return await in_thread(self._sent_smaller, plan, lambda one: coroutines.run(send(one)), error, request)
 
     def _sent_smaller(self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, request: Any) -> Any:
         """Return the answer to the planned request once it is compacted, the second time all but its last turn."""
@@ -181,7 +170,6 @@ class SummarizationMiddleware(CompactionSteps):
         return _Plan(asked, whole, budget, due)
 
     def _asked(self, request: Any, messages: list[Any], cutoff: int, send: Callable[[Any], Any]) -> Asked:
-        """Return what asks about the first of these messages, with arguments cut as in the last request."""
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
@@ -195,7 +183,7 @@ class SummarizationMiddleware(CompactionSteps):
     def _fits(self, request: Any) -> bool:
         window, limit = self.rule.window, self.rule.limit
         total = self._budget(request.messages, request).total
-        return (window is None or total + SUMMARY_ROOM <= window) and (limit is None or total <= limit)
+        return (window is None or total + compaction.SUMMARY_ROOM <= window) and (limit is None or total <= limit)
 
     def _compacted_for(
         self, plan: _Plan, send: Callable[[Any], Any], error: Exception | None, *, last: bool = False
@@ -231,7 +219,7 @@ class SummarizationMiddleware(CompactionSteps):
         if self._rebased:
             smaller = self._rebased(smaller)
         offload = replace(done.offload, after=self._budget(smaller.messages, smaller).total)
-        done.message.additional_kwargs.update(offload_record(offload))
+        done.message.additional_kwargs.update(compaction.offload_record(offload))
         tell(Compacted(offload))
         return smaller
 

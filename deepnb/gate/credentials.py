@@ -141,7 +141,6 @@ def _under(key: Any, item: Any) -> Any:
 
 
 def _spans(text: str) -> Iterator[Finding]:
-    """Yield all candidates, the more telling kinds first."""
     for key in tuple(OWN):
         found = re.finditer(re.escape(key), text) if key in text else ()
         yield from (Finding(*match.span(), "API key", "a key that this session uses") for match in found)

@@ -268,15 +268,13 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _UNSEEN().sub("", plain)).translate(_ALIKE)
 
 
-@cache
-def _stop() -> frozenset[str]:
-    return frozenset(fold(_STOP_TEXT).split())
+_STOP = cache(lambda: frozenset(fold(_STOP_TEXT).split()))
 
 
 @lru_cache(4096)
 def content(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about, folded: an identifier whole and in parts, CJK in pairs."""
-    stop, found = _stop(), set[str]()
+    stop, found = _STOP(), set[str]()
     for match in _PIECE().finditer(fold(text)):
         if match["cjk"]:
             for run in _CJK_STOP().split(match["cjk"]):

@@ -158,7 +158,17 @@ def _is_row(line: str) -> bool:
 def own_words(typed: str) -> str:
     """Return what the user says in a prompt as typed, a sentence a line."""
     text = typed.replace("\r\n", "\n")
-    text = less_rows(_less_tagged(_BEHIND().sub(_GAP, _FENCE().sub(_GAP, text))))
+    text = _BEHIND().sub(_GAP, _FENCE().sub(_GAP, text))
+    parts, at, unclosed = list[str](), 0, set[str]()
+    for tag in _TAG().finditer(text):  # what is in tags goes
+        if tag.start() < at or tag[1] in unclosed:
+            continue
+        if (end := text.find(f"</{tag[1]}>", tag.end())) < 0:
+            unclosed.add(tag[1])
+            continue
+        parts += [text[at : tag.start()], _GAP]
+        at = end + len(tag[1]) + 3
+    text = less_rows("".join([*parts, text[at:]]))
     quotations = list[str]()
 
     def set_aside(quoted: re.Match[str]) -> str:
@@ -178,19 +188,6 @@ def own_words(typed: str) -> str:
         whole = _ASIDE().sub(lambda m: quotations[int(m[1]) - 1] if m[1] else " ", sentence).strip()
         own.append(bare if _is_task(bare) and not keeps else whole)
     return "\n".join(own)
-
-
-def _less_tagged(text: str) -> str:
-    parts, at, unclosed = list[str](), 0, set[str]()
-    for tag in _TAG().finditer(text):
-        if tag.start() < at or tag[1] in unclosed:
-            continue
-        if (end := text.find(f"</{tag[1]}>", tag.end())) < 0:
-            unclosed.add(tag[1])
-            continue
-        parts += [text[at : tag.start()], _GAP]
-        at = end + len(tag[1]) + 3
-    return "".join([*parts, text[at:]])
 
 
 def _less_pasted(text: str) -> str:

@@ -67,7 +67,6 @@ def keys_by_prefix(text: str, words: list[tuple[int, int]]) -> Iterator[Finding]
 
 
 def _prefix(run: str) -> str | None:
-    """Return the first part of the prefix of a key; None if it is not one."""
     parts: list[str] = []
     ends: list[int] = [0]
     while len(parts) < _PARTS and (part := _PART().match(run, ends[-1])):

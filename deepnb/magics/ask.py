@@ -307,7 +307,11 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
             raise NotFoundError(what, "%agent approve, or approve --thread")
         chosen = _chosen(asked, args["which"], "approve")
         return [call.approve(remember=bool(args["thread"]), also=offer) for call in chosen]
-    which, rest = _split(str(args["what"] or ""), asked)
+    rest, which = str(args["what"] or ""), None
+    found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", rest, re.DOTALL)
+    # The number in `2 too risky` is that of a call only where several wait.
+    if found and (found[1] == "all" or len(asked) > 1 or (found[1] == "1" and (found[2] or "").startswith("{"))):
+        which, rest = found[1], found[2] or ""
     chosen = _chosen(asked, which, name)
     if name == "reject":
         return [call.reject(rest) for call in chosen]
@@ -324,14 +328,6 @@ def answers(scene: Scene, text: str) -> list[Decision]:
     number, given = (found[1], found[2]) if found else (None, text)
     do = 'write a JSON value, such as true or "text"'
     return [call.answer(arguments(given, do)) for call in _chosen(asked, number, "resume")]
-
-
-def _split(text: str, asked: Sequence[PendingCall]) -> tuple[str | None, str]:
-    """Return `2 too risky` as (`2`, `too risky`): the number is that of a call only where several wait."""
-    found = re.fullmatch(r"(all|\d{1,3})(?:\s+(.*))?", text, re.DOTALL)
-    if found and (found[1] == "all" or len(asked) > 1 or (found[1] == "1" and (found[2] or "").startswith("{"))):
-        return found[1], found[2] or ""
-    return None, text
 
 
 def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[PendingCall]:

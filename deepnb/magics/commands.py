@@ -173,14 +173,11 @@ def agent_xray(scene: Scene, args: Args) -> Result:
 
 
 def agent_compact(scene: Scene, args: Args) -> Result:
-    notes: list[str] = []
-
-    def report(event: Event) -> None:
-        if isinstance(event, Notice):
-            notes.append(event.text)
+    events: list[Event] = []
 
     with Progress(scene.screen, "compacting the context ...", failed="not compacted") as progress:
-        offload = scene.session.compact(report)
+        offload = scene.session.compact(events.append)
+    notes = [event.text for event in events if isinstance(event, Notice)]
     progress.end(compaction_view(offload, notes, scene.stamp))
     return None
 

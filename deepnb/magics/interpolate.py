@@ -115,7 +115,6 @@ def code_and_math(text: str) -> list[Span]:
 
 
 def _lone_braces(text: str) -> Iterator[int]:
-    """Yield every `{` that is not doubled, escaped, or in code or mathematics."""
     if "{" not in text:
         return
     spans = code_and_math(text)

@@ -89,6 +89,14 @@ def picture(value: object) -> View:
 def status_picture(session: Session) -> Picture:
     snapshot = session.snapshot
     memory = tuple((p, session.count(snapshot.files[p])) for p in session.memory.layers if p in snapshot.files)
+    storage, kept, held = session.workspace.home.storage, session.workspace.persistence, len(session.memory.pending())
+    hints = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
+    if (recording := session.recording) is not None and (recording.active or recording.problem):
+        hints.append(recording.line + (": %agent record stop ends it" if recording.active else ""))
+    hints += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
+    hints += [f"this session is kept in {kept.database.where}"] if kept else []
+    if held:
+        hints.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")
     info = StatusInfo(
         model=session.model,
         window=session.rule.window,
@@ -103,7 +111,7 @@ def status_picture(session: Session) -> Picture:
         refresh=session.options.memory_refresh,
         pending=session.pending,
         kind=session.workspace.threads.info(session.workspace.thread).kind,
-        hints=_places(session),
+        hints=tuple(hints),
         stamp=session.memory.stamp,
         lacks=tuple(one.name for one in session.features.lacks if not one.ours),
     )
@@ -156,17 +164,3 @@ def subagents_picture(subagents: SessionSubagents) -> Picture:
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
-
-
-def _places(session: Session) -> tuple[str, ...]:
-    """Return where files are, other than in the kernel's state; what needs approval."""
-    storage, held = session.workspace.home.storage, len(session.memory.pending())
-    lines = [f"mounted: {m.prefix} is {m.kind} {m.where}" for m in storage.mounts.values()]
-    if (recording := session.recording) is not None and (recording.active or recording.problem):
-        lines.append(recording.line + (": %agent record stop ends it" if recording.active else ""))
-    lines += [f"memory, notes, skills and journal are kept in {storage.kept}"] if storage.kept else []
-    kept = session.workspace.persistence
-    lines += [f"this session is kept in {kept.database.where}"] if kept else []
-    if held:
-        lines.append(f"{counted(held, 'change')} {'needs' if held == 1 else 'need'} your approval: %memory pending")
-    return tuple(lines)

@@ -103,8 +103,17 @@ class Flusher:
         lines, how = self._lines(asked, going, file, note)
         there = {bare(line) for line in note.splitlines()}
         new = [f"- {bare(line)[:_LONGEST]}" for line in dict.fromkeys(lines) if bare(line) and bare(line) not in there]
-        added = self._added(file, new[:_MOST], self._heard(state), f"## {at[11:16]} {mark}", bool(note))
-        return Flush(file, tuple(added), how)
+        new, facts = new[:_MOST], self._heard(state)
+        with writing(origin="flush", heard=lambda: facts):  # the guard refuses or holds what is odd
+            asks = to_ask_about(file, new, lambda: facts)
+            odd = [line for line in new if line in asks or credentials(line)]
+            good = [line for line in new if line not in odd]
+            text = "\n".join([*([""] if note else []), f"## {at[11:16]} {mark}", *good])
+            if good and (problem := self._backend.append(file, text)):
+                raise RefusedError(problem.removeprefix("Error: "))
+            for line in odd:
+                self._backend.append(file, line)
+        return Flush(file, tuple(good), how)
 
     def _lines(self, asked: Asked, going: Sequence[BaseMessage], file: str, note: str) -> tuple[list[str], Any]:
         """Return (lines worth keeping, who chose them)."""
@@ -124,33 +133,15 @@ class Flusher:
             return _by_rule(going), "rules"
         calls = [call["args"] for call in answer.tool_calls if call["name"] == TOOL]
         text = split_thinking(message_text(answer))[1]
-        lines = _kept(calls or [args for _, args in calls_among(text, _OFFERED)], text)
+        given = [call.get("text", "") for call in calls or [args for _, args in calls_among(text, _OFFERED)]]
+        if not given and not _EMPTY.match(text):  # an answer that calls nothing puts down its items
+            given = _items([line for line in text.splitlines() if line.strip()])
+        found = "\n".join(str(one) for part in given for one in (part if isinstance(part, list) else [part]))
+        clean = [_cells(_BULLET.sub("", line).strip()) for line in _clean(found)]
+        lines = [line for line in clean if not (_is_junk(line) or _is_junk(_LABEL.sub("", line)))]
         if not lines and not calls and not _NOTHING.search(text):
             return _by_rule(going), "rules"
         return lines, "model"
-
-    def _added(self, file: str, lines: Sequence[str], facts: Facts, head: str, follows: bool) -> list[str]:
-        """Add the lines under a heading; gives those that stand in the note. The guard refuses or holds the others."""
-        with writing(origin="flush", heard=lambda: facts):
-            asked = to_ask_about(file, lines, lambda: facts)
-            odd = [line for line in lines if line in asked or credentials(line)]
-            good = [line for line in lines if line not in odd]
-            text = "\n".join([*([""] if follows else []), head, *good])
-            if good and (problem := self._backend.append(file, text)):
-                raise RefusedError(problem.removeprefix("Error: "))
-            for line in odd:
-                self._backend.append(file, line)
-        return good
-
-
-def _kept(calls: Sequence[Mapping[str, Any]], text: str) -> list[str]:
-    """Return the lines that an answer puts down: what its calls hold, else its items."""
-    given = [call.get("text", "") for call in calls]
-    if not given:
-        given = [] if _EMPTY.match(text) else _items([line for line in text.splitlines() if line.strip()])
-    found = "\n".join(str(one) for part in given for one in (part if isinstance(part, list) else [part]))
-    lines = [_cells(_BULLET.sub("", line).strip()) for line in _clean(found)]
-    return [line for line in lines if not (_is_junk(line) or _is_junk(_LABEL.sub("", line)))]
 
 
 def _items(lines: Sequence[str]) -> list[str]:

@@ -198,7 +198,6 @@ class GuardMiddleware(AgentMiddleware):
         return message.model_copy(update={f: redact_value(getattr(message, f)) for f in fields})
 
     def _whole(self, request: Any) -> Any:
-        """Return the call with the arguments that were kept aside for it."""
         call = request.tool_call
         args = next((whole for clean, whole in self._originals.get(_key(call), ()) if clean == call["args"]), None)
         return request if args is None else request.override(tool_call={**call, "args": dict(args)})

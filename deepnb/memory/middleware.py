@@ -114,7 +114,6 @@ class MemoryMiddleware(AgentMiddleware):
         }
 
     def _layers(self, state: Mapping[str, Any]) -> list[str]:
-        """Return what is injected in the turn that is running, whether or not it is there."""
         return list(layers(self.sources, state.get(keys.DAY) or self._today()))
 
     def _changed(self, state: Mapping[str, Any], now: dict[str, str]) -> dict[str, Any] | None:

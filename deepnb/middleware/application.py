@@ -68,14 +68,15 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     stored = (*names, *folders, *shipped)
     backend = MemoryStoreBackend(stored)
     does, policy = effects(chosen, there, backend.undoable), policy_of(chosen.approve)
+    problem, state = does.problem, partial(does.state, backend)
     ask = partial(
         AnsweredMiddleware,
         lambda: policy,
         does.of,
         lambda: writer().agent,
         offered=set(),
-        problem=does.problem,
-        before=partial(does.state, backend),
+        problem=problem,
+        before=state,
     )
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
     layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask(), ask(seal=True))

@@ -115,7 +115,6 @@ def _away(backend: BackendProtocol) -> tuple[str, ...]:
 
 
 def _plain(path: object) -> str | None:
-    """Return a path as the file tools understand it; None for one that they refuse."""
     try:
         return validate_path(str(path))
     except ValueError:

@@ -24,7 +24,7 @@ from deepnb.engine.file_extras import append_text
 from deepnb.engine.request import message_text, source_of, still_sent, tools_by_name
 from deepnb.engine.summarization import SummarizationMiddleware
 from deepnb.memory import middleware
-from deepnb.memory.budget import CAP, Count, Fitted, fitted, plain
+from deepnb.memory.budget import CAP, Fitted, fitted, plain
 from deepnb.memory.flush import Flusher
 from deepnb.memory.guarding import WRITES, heard, memory_block
 from deepnb.memory.layers import note_paths
@@ -142,39 +142,31 @@ class CompactionMiddleware(SummarizationMiddleware):
         if keep is not None:
             check_sizes(rule_for(own.rule.window, trigger, keep, as_asked=True).conflict)
         files: Any = SynchronousBackend(backend or StateBackend())
+        flusher, more = Flusher(_Notes(files)) if flush else None, history.addition
         super().__init__(
-            own,
-            backend=files,
-            clock=now,
-            addition=history.addition,
-            flush=Flusher(_Notes(files)) if flush else None,
-            heard=heard,
-            rebased=_with_updates,
+            own, backend=files, clock=now, addition=more, flush=flusher, heard=heard, rebased=_with_updates
         )
 
     def _budget(self, messages: Sequence[BaseMessage], request: Any) -> Budget:
-        return super()._budget(messages, _whole(request, self._own.meter.count))
+        # With what middleware inside this one is about to add to its system prompt.
+        text = "" if request.system_message is None else message_text(request.system_message)
+        state: Mapping[str, Any] = request.state
+        memory, skills, count = state.get(keys.MEMORY), state.get(keys.SKILLS), self._own.meter.count
+        blocks = []
+        if memory is not None and MEMORY_OPEN not in text:
+            size = state.get(BUDGET)  # without one it is another's middleware, which injects all there is
+            files = fitted(memory, list(memory), size, count) if size else [Fitted(p, plain(memory[p])) for p in memory]
+            writes = WRITES in tools_by_name(request.tools or ())
+            blocks.append(memory_block(files, next(iter(memory), ""), writes=writes))
+        if skills and skills[0]["path"] not in text:
+            lines = [skill_line(s["name"], s["description"], s["path"]) for s in skills]
+            blocks.append(PROMPT.format(skills_list="\n".join(lines)))
+        if blocks:
+            request = request.override(system_message=with_block(request.system_message, "\n\n".join(blocks)))
+        return super()._budget(messages, request)
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
         return ContextOverflowError(self._why_too_long(request, failure))
-
-
-def _whole(request: Any, count: Count) -> Any:
-    """The request with what middleware inside this one is about to add to its system prompt."""
-    text = "" if request.system_message is None else message_text(request.system_message)
-    state: Mapping[str, Any] = request.state
-    memory, skills = state.get(keys.MEMORY), state.get(keys.SKILLS)
-    blocks = []
-    if memory is not None and MEMORY_OPEN not in text:
-        budget = state.get(BUDGET)  # without one it is another's middleware, which injects all there is
-        files = fitted(memory, list(memory), budget, count) if budget else [Fitted(p, plain(memory[p])) for p in memory]
-        blocks.append(memory_block(files, next(iter(memory), ""), writes=WRITES in tools_by_name(request.tools or ())))
-    if skills and skills[0]["path"] not in text:
-        lines = [skill_line(s["name"], s["description"], s["path"]) for s in skills]
-        blocks.append(PROMPT.format(skills_list="\n".join(lines)))
-    if not blocks:
-        return request
-    return request.override(system_message=with_block(request.system_message, "\n\n".join(blocks)))
 
 
 def _with_updates(request: Any) -> Any:

@@ -199,7 +199,6 @@ def is_near(address: str) -> bool:
 
 
 def _asked(model: Any) -> Window | None:
-    """Return what is known of the window of a model; its server is asked the first time."""
     key = key_of(model)
     if key not in _answered and key[0] and (window_of(model) is None or is_near(key[0])):
         if (found := _ollama(model, key) if is_ollama(model) else served_models(model, key[1])) is None:

@@ -81,9 +81,13 @@ class Writer:
         base: int | None = None
         kept = 0
         for number, known in reversed(tuple(enumerate(self._requests))):  # the one that this goes on from
-            if (same := _common(known.body, value.body)) > kept:
-                base, kept = number, same
-            if same == len(known.body):
+            most = min(len(known.body), len(value.body))
+            if not known.body.shares(value.body):
+                pairs = enumerate(zip(known.body, value.body, strict=False))
+                most = next((n for n, (x, y) in pairs if x is not y and x != y), most)
+            if most > kept:
+                base, kept = number, most
+            if most == len(known.body):
                 break
         self._requests.append(value)
         new = [[_sent(piece) for piece in message] for message in value.body[kept:]]
@@ -165,13 +169,6 @@ def dumps(value: Any) -> str:
 
 def _sent(piece: Sent) -> list[Any]:
     return [piece.part, redacted_text(piece.label), redacted_text(piece.text), piece.tokens]
-
-
-def _common(a: GrowingList[Any], b: GrowingList[Any]) -> int:
-    most = min(len(a), len(b))
-    if a.shares(b):
-        return most
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x is not y and x != y), most)
 
 
 def _is_image(key: object, value: object) -> bool:

@@ -47,19 +47,17 @@ class Erasure:
     def _records(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield (table, column, id, what it is without the words) of rows that hold them."""
         for id_, text in self._database.execute("SELECT id, value FROM deepnb_values"):
-            if self._written.search(text) and (new := self._value(text)) != text:
-                yield "deepnb_values", "value", id_, new
+            if self._written.search(text):  # the beginning of a request, skills as they were listed, a text of memory
+                try:
+                    plain = json.loads(text)
+                except ValueError:
+                    plain = None
+                new = dumps(self._turn(plain)) if isinstance(plain, list) else self._written.sub(FORGOTTEN, text)
+                if new != text:
+                    yield "deepnb_values", "value", id_, new
         for id_, text in self._database.execute("SELECT id, record FROM deepnb_turns"):
             if self._written.search(text) and (new := dumps(self._turn(json.loads(text)))) != text:
                 yield "deepnb_turns", "record", id_, new
-
-    def _value(self, text: str) -> str:
-        """Return a text that records refer to: the beginning of a request, skills as they were listed, or a text of memory."""
-        try:
-            plain = json.loads(text)
-        except ValueError:
-            plain = None
-        return dumps(self._turn(plain)) if isinstance(plain, list) else self._written.sub(FORGOTTEN, text)
 
     def _turn(self, value: Any) -> Any:
         """Return a turn's record, without the words in what its requests had of memory."""

@@ -212,7 +212,6 @@ class Home:
 
 
 def _plain(path: str) -> str | None:
-    """Return what the file tools make of a path; None for one that they refuse."""
     from deepagents.backends.utils import validate_path
 
     try:

@@ -292,7 +292,6 @@ class Persistence:
 
 
 def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
-    """Return a turn that its kernel did not end, with what its thread holds of it."""
     decided = {key for key, one in thread.decided.items() if one.kind != "reject"}  # on their way as the kernel ended
     asked = {call.id for call in thread.asked if call.key not in decided}
     new = told(messages[len(base.after.messages) :], asked)
@@ -305,15 +304,9 @@ def _cut(thread: Thread, base: Turn, messages: Sequence[BaseMessage]) -> Turn:
         for call, result in zip(calls, call_results(since), strict=False)
         if result is None and call["id"] not in asked
     ]
-    return replace(
-        base,
-        text=new["text"] or base.text,
-        events=(*base.events, *new["events"], *cut),
-        after=thread.snapshot,
-        usage=base.usage + new["usage"],
-        asked=thread.asked,
-        interrupted=ENDED if stopped else None,
-    )
+    base = replace(base, text=new["text"] or base.text, events=(*base.events, *new["events"], *cut))
+    spent, why = base.usage + new["usage"], ENDED if stopped else None
+    return replace(base, after=thread.snapshot, usage=spent, asked=thread.asked, interrupted=why)
 
 
 _NAMES = re.compile(r"(?:new|changed): ([^;]+)")  # of `new: totals; changed: df, x; removed: y`

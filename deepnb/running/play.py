@@ -9,26 +9,14 @@ from typing import Any
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 from deepnb.engine.structured import Form, as_text
+from deepnb.values import turn as values
 from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import DeepnbError, RunError
 from deepnb.values.failures import has_credential, model_failure, one_line
 from deepnb.values.files import uninterrupted
-from deepnb.values.turn import (
-    Event,
-    ModelEnded,
-    ModelStarted,
-    Path,
-    Retry,
-    Snapshot,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Turn,
-    Usage,
-)
+from deepnb.values.turn import Event, Turn, Usage
 
-_PIECES = (TextDelta, ThinkingDelta)
+_PIECES = (values.TextDelta, values.ThinkingDelta)
 _INSTEAD = "let the tool return its question, or require approval for it: %agent tools ask NAME"
 
 
@@ -74,7 +62,7 @@ def play(
         ended = run.cancel()
         interrupted = f"interrupted {_where(e for e in run.told if getattr(e, 'status', '') != 'cut')}"
         for tool in _open_tools(run.told):
-            cut.append(ToolEnded(tool.id, tool.name, "interrupted", "cut", 0.0, tool.path))
+            cut.append(values.ToolEnded(tool.id, tool.name, "interrupted", "cut", 0.0, tool.path))
             write(cut[-1])
         if not ended:
             interrupted += "; it is still running, and its result will be ignored"
@@ -96,7 +84,7 @@ def play(
 def recorded(
     draft: Turn,
     played: Played,
-    after: Snapshot,
+    after: values.Snapshot,
     seconds: float,
     waiting: tuple[PendingCall, ...] = (),
     form: Any = None,
@@ -104,12 +92,13 @@ def recorded(
     """Return the turn with what was played added to it; `form` is what its answer was to be, if anything."""
     value = (played.values or {}).get("structured_response") if form is not None and played.whole else None
     events = (*draft.events, *played.events)
-    before = Usage() if any(isinstance(e, ModelEnded) for e in draft.events) else draft.usage  # of a turn that was read
-    calls = [e.call for e in events if isinstance(e, ModelStarted | ModelEnded)]
+    asked = any(isinstance(e, values.ModelEnded) for e in draft.events)
+    before = Usage() if asked else draft.usage  # of a turn that was read
+    calls = [e.call for e in events if isinstance(e, values.ModelStarted | values.ModelEnded)]
     last = next((call for call in reversed(calls) if call.purpose == "answer" and not call.path), None)
     said = defaultdict[int, list[str]](list)
     for event in played.events:
-        if isinstance(event, TextDelta) and not event.path:
+        if isinstance(event, values.TextDelta) and not event.path:
             said[event.call].append(event.text)
     text, used = "".join(said[max(said, default=0)]) or draft.text, last.usage if last else None
     return replace(
@@ -130,12 +119,12 @@ def recorded(
 def in_model_order(events: Iterable[Event]) -> list[Event]:
     """Return the events of a run, the beginnings of the calls of each answer in the order that its model made them."""
     out: list[Event] = []
-    begun: dict[Path, list[ToolStarted]] = {}
+    begun: dict[values.Path, list[values.ToolStarted]] = {}
     for event in events:
         at = len(out)
-        if isinstance(event, ModelStarted):
+        if isinstance(event, values.ModelStarted):
             begun.pop(event.path, None)
-        elif isinstance(event, ToolStarted):
+        elif isinstance(event, values.ToolStarted):
             beside = begun.setdefault(event.path, [])
             if later := {id(one) for one in beside if one.place > event.place}:
                 at = next(i for i, one in enumerate(out) if id(one) in later)
@@ -157,7 +146,7 @@ def joined(events: Iterable[Event]) -> list[Event]:
 
 def usage(events: Iterable[Event]) -> Usage:
     """Tokens of all model calls, nested agents and summaries included."""
-    return sum((e.call.spent for e in events if isinstance(e, ModelEnded)), Usage())
+    return sum((e.call.spent for e in events if isinstance(e, values.ModelEnded)), Usage())
 
 
 def _run_error(failed: Exception, turn: Turn) -> RunError:
@@ -166,19 +155,19 @@ def _run_error(failed: Exception, turn: Turn) -> RunError:
         do = "fix it, then %agent resume" if resumes else "nothing was lost; fix it and run the cell again"
         return RunError(one_line(failed), do)
     repeat = "type %agent resume" if resumes else "run the cell again"
-    since = list(takewhile(lambda e: not isinstance(e, ModelEnded | ToolEnded), reversed(turn.events)))
+    since = list(takewhile(lambda e: not isinstance(e, values.ModelEnded | values.ToolEnded), reversed(turn.events)))
     if any(isinstance(e, _PIECES) for e in since):
         return RunError(f"the answer broke off: {failure.line}", f"{repeat} to send the request again")
-    tries = sum(isinstance(e, Retry) for e in since) + 1
+    tries = sum(isinstance(e, values.Retry) for e in since) + 1
     return RunError(f"{failure.line}{f', {tries} times' if tries > 1 else ''}", failure.do(repeat))
 
 
-def _open_tools(events: Iterable[Event]) -> list[ToolStarted]:
-    open_: dict[str, ToolStarted] = {}
+def _open_tools(events: Iterable[Event]) -> list[values.ToolStarted]:
+    open_: dict[str, values.ToolStarted] = {}
     for event in events:
-        if isinstance(event, ToolStarted):
+        if isinstance(event, values.ToolStarted):
             open_[event.id] = event
-        elif isinstance(event, ToolEnded):
+        elif isinstance(event, values.ToolEnded):
             open_.pop(event.id, None)
     return list(open_.values())
 
@@ -187,5 +176,5 @@ def _where(told: Iterable[Event]) -> str:
     events = list(told)
     if tools := _open_tools(events):
         return f"in the tool {tools[0].name}"
-    model = next((e for e in reversed(events) if isinstance(e, ModelStarted | ModelEnded)), None)
-    return "while the model answered" if isinstance(model, ModelStarted) else "between two steps"
+    model = next((e for e in reversed(events) if isinstance(e, values.ModelStarted | values.ModelEnded)), None)
+    return "while the model answered" if isinstance(model, values.ModelStarted) else "between two steps"

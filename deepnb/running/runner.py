@@ -258,7 +258,6 @@ class Runner:
         max_steps: int | None,
         notify: Notify | None,
     ) -> Generator[Event | None, None, None]:
-        """Play a turn on what the graph is `given`: a prompt and what stands before it, or what the turn goes on with."""
         from deepnb.engine.probe import to_message
         from deepnb.engine.run import Run
         from deepnb.running.play import play

@@ -66,7 +66,6 @@ class State:
 
     @property
     def _given(self) -> Any:
-        """A checkpointer that was given, which may hold threads of other sessions."""
         return self._current.options.checkpointer
 
     def stored(self) -> dict[str, str]:
@@ -154,14 +153,8 @@ class State:
         taken = str(mark_of(values).get("checkpoint", ""))
         sure = compacted(values) if taken and taken == thread.taken else 0
         thread.taken = taken
-        found = snapshot(
-            thread.name,
-            {**values, "files": thread.files},
-            next=todo,
-            checkpoint=self._newest(thread),
-            last=thread.snapshot,
-            sure=sure,
-        )
+        whole, at = {**values, "files": thread.files}, self._newest(thread)
+        found = snapshot(thread.name, whole, next=todo, checkpoint=at, last=thread.snapshot, sure=sure)
         thread.snapshot = self._with_memory(thread, found)
         return values
 

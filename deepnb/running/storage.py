@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from deepnb.memory.searching import MemorySearch
 from deepnb.persistence.database import Database
 from deepnb.running.current import Current
 from deepnb.running.sources import SourceMount, Sources
-from deepnb.values.errors import InvalidError, RefusedError
+from deepnb.values.errors import RefusedError
 from deepnb.values.files import ALL_FILES
 from deepnb.values.lazy import nothing
 from deepnb.wiring.options import Options
@@ -156,11 +155,11 @@ class Storage:
         """Have these files of the disk joined in, and no others; no other file of their directories is seen."""
         if (graph := self._current.options.graph) is not None:
             graph.features.need("mounts")
-
-        def chosen(one: SourceMount) -> Mount:
-            return Mount(one.prefix, "disk", str(one.directory), ChosenFiles(DiskBackend(one.directory), one.files))
-
-        self._source_mounts = {one: self._source_mounts.get(one) or chosen(one) for one in sources}
+        self._source_mounts = {
+            one: self._source_mounts.get(one)
+            or Mount(one.prefix, "disk", str(one.directory), ChosenFiles(DiskBackend(one.directory), one.files))
+            for one in sources
+        }
         self._rewire()
 
     def mount_as(self, other: Storage, *, read_only: bool = False) -> None:
@@ -221,12 +220,6 @@ class Storage:
                         self.guard.merge(path, texts[path], before)
                     else:  # what came since stands behind what was there
                         self.guard.merge(path, since.text, there)
-
-    def check_directories(self) -> None:
-        """Raise an error where a directory that files are kept in has become something else."""
-        for where in filter(None, (self.kept, *(m.where for m in self.mounts.values() if m.kind == "disk"))):
-            if os.path.lexists(where) and not os.path.isdir(where):
-                raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")
 
     def texts(self, paths: Iterable[str]) -> dict[str, str]:
         asked = list(paths)

@@ -304,7 +304,6 @@ class Threads:
 
     @staticmethod
     def _after(thread: Thread, number: int) -> Snapshot:
-        """Return the state just after a turn; 0 is before the first."""
         if number:
             return thread.turn(number).after
         if thread.turns:

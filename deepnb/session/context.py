@@ -98,13 +98,10 @@ class SessionContext:
 
     def requests(self) -> list[tuple[str, tuple[int, int]]]:
         """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
+        calls = ((turn.number, c) for turn in self._workspace.turns for c in turn.requested)
         return [
-            (
-                f"turn {turn.number}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}",
-                (turn.number, c.number),
-            )
-            for turn in self._workspace.turns
-            for c in turn.requested
+            (f"turn {n}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}", (n, c.number))
+            for n, c in calls
         ]
 
     def stack(self) -> Stack:
@@ -183,7 +180,6 @@ class SessionContext:
             work.current.tell()
 
     def _finished(self, what: str, typed: str) -> Thread:
-        """The current thread, if it has turns and none of them is left to run."""
         self._workspace.current.idle()
         thread = self._workspace.thread
         if thread.unfinished:

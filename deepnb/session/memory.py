@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,6 @@ from deepnb.values.files import (
     check_path,
     disk_path,
     file_diffs,
-    lines_with,
     make_folder,
     pattern,
     without,
@@ -177,13 +177,17 @@ class SessionMemory(Part):
         Without `yes` nothing is written. `numbers` count from 1 in the proposal last given; without them all of
         it is meant. What was not proposed can't be confirmed.
         """
-        place = self._workspace.home.storage
-        known = self._proposed if self._proposed and self._proposed[0] is place else None
+        work, place = self._workspace, self._workspace.home.storage
+        known, files = self._proposed if self._proposed and self._proposed[0] is place else None, self._files
         if yes and known is None:
             raise NotFoundError("nothing is proposed yet", "%memory promote proposes entries to keep")
         if known is None or not (numbers or yes):
-            known = self._proposed = (place, self._proposal())
-        proposed, files = known[1], self._files
+            if not work.thread.scope.whole:
+                raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
+            daily = {p: files[p] for p in work.home.memory_paths() if note_day(p)}
+            found = candidates(daily, place.search.recalls.of(daily), files.get(LONG_TERM, ""), work.current.now()[:10])
+            known = self._proposed = (place, found[:MOST])
+        proposed = known[1]
         if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
             there = f"choose from 1 to {len(proposed)}" if proposed else "nothing is proposed"
             raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
@@ -207,14 +211,6 @@ class SessionMemory(Part):
             return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, files[LONG_TERM]), written=True)
         gap = "" if not before or before.endswith("\n") else "\n"
         return Promotion(proposed, chosen, FileDiff(LONG_TERM, before, f"{before or ''}{gap}{text}\n"))
-
-    def _proposal(self) -> tuple[Candidate, ...]:
-        work, files = self._workspace, self._files
-        if not work.thread.scope.whole:
-            raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
-        notes = {p: files[p] for p in work.home.memory_paths() if note_day(p)}
-        recalls = work.home.storage.search.recalls.of(notes)
-        return candidates(notes, recalls, files.get(LONG_TERM, ""), work.current.now()[:10])[:MOST]
 
     def add(self, text: str, path: str | None = None) -> str:
         """Append a line to a memory file (the first source, if not given), as a bullet; gives its path."""
@@ -240,7 +236,10 @@ class SessionMemory(Part):
 
     def log_entries(self) -> tuple[Entry, ...]:
         """The journal's entries, oldest first; what others changed meanwhile is looked for first."""
-        self._workspace.home.storage.check_directories()
+        storage = self._workspace.home.storage
+        for where in filter(None, (storage.kept, *(m.where for m in storage.mounts.values() if m.kind == "disk"))):
+            if os.path.lexists(where) and not os.path.isdir(where):
+                raise InvalidError(f"{where} is not a directory any more", "make it one again, or %memory keep DIR")
         self._guard.observe(self.paths())
         return self._guard.journal()
 
@@ -320,7 +319,8 @@ class SessionMemory(Part):
             raise InvalidError("nothing to forget", "%memory forget WORDS")
         work, files, sought = self._workspace, self._files, pattern(words)
         paths = work.home.memory_paths()
-        held = {p: lines for p in paths if (lines := lines_with(words, files[p]))}
+        held = {p: tuple(line for line in files[p].split("\n") if sought.search(line)) for p in paths}
+        held = {p: lines for p, lines in held.items() if lines}
         histories = (p for p in files if p.startswith(PREFIX))
         said = {p: n for p in histories if (n := len(sought.findall(files[p])))}
         ours = work.threads.names if work.persistence is not None else ()

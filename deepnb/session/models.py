@@ -19,8 +19,14 @@ from deepnb.wiring.options import Options
 def model_infos(options: Options) -> ModelInfos:
     """The models, those that can be used first: the teaching model, the one in use, those of variables, providers and Ollama."""
     at = options.base_url
-    rows = [
-        *_own(options),
+    rows = [ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")]
+    if not isinstance(options.model, str):
+        rows.append(_in_use(options, _info(resolve(options.model).label, options.model)))
+    for name in tuple(options.namespace):
+        value = options.namespace[name]
+        if hasattr(type(value), "_llm_type") and not name.startswith("_"):
+            rows.append(replace(_info(name, value), note=f"a variable, {type(value).__name__}"))
+    rows += [
         *(_served(at) or () if at else ()),
         *(row for name in PROVIDERS if name != "ollama" for row in _of(name)),
         *_ollama(),
@@ -57,16 +63,6 @@ def _served(base_url: str) -> list[ModelInfo] | None:
     return None if found is None else [ModelInfo(name, True, window, note=note) for name, window in found.items()]
 
 
-def _own(options: Options) -> Iterator[ModelInfo]:
-    yield ModelInfo(OFFLINE, True, OFFLINE_WINDOW, False, False, "rule-based, no LLM")
-    if not isinstance(options.model, str):
-        yield _in_use(options, _info(resolve(options.model).label, options.model))
-    for name in tuple(options.namespace):
-        value = options.namespace[name]
-        if hasattr(type(value), "_llm_type") and not name.startswith("_"):
-            yield replace(_info(name, value), note=f"a variable, {type(value).__name__}")
-
-
 def _in_use(options: Options, info: ModelInfo) -> ModelInfo:
     note = ", ".join(filter(None, ("in use", info.note)))
     if not info.usable:
@@ -93,7 +89,6 @@ def _of(provider: str) -> Iterator[ModelInfo]:
 
 
 def _ollama() -> Iterator[ModelInfo]:
-    """The models of an Ollama on this machine that answers, or how to have one."""
     models, do = ollama_models(), missing("ollama")
     for one in models or ():
         useless = "it can't call tools: ollama pull another model" if one.tools is False else ""

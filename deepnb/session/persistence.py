@@ -23,7 +23,19 @@ def persist(workspace: Workspace, where: str | Path) -> Restored:
         workspace.current.idle()
         kept.database.move(str(where))
         return kept.here
-    _check(workspace, where)
+    workspace.current.idle()
+    workspace.need("persistence by deepnb")
+    if not isinstance(where, str | Path) or not str(where).strip():
+        raise InvalidError(f"persist can't be {where!r}", 'give a file, or "postgresql://user@host/database"')
+    if kept is not None:
+        what = f"this session is kept in {kept.database.where} already"
+        raise RefusedError(what, "restart the kernel to keep another elsewhere")
+    if workspace.options.checkpointer is not None:
+        do = "deepnb.Session(persist=...) takes the place of checkpointer"
+        raise RefusedError("this session has a checkpointer of its own", do)
+    for thread in workspace.threads:
+        if thread.asked:
+            raise waits(thread, thread is workspace.current.thread)
     database = _open(where)
     try:
         begun = any(thread.root is not None or thread.turns for thread in workspace.threads)
@@ -59,23 +71,6 @@ def _is_at(database: Database, where: Any) -> bool:
     from deepnb.persistence.sqlite import SqliteDatabase, real_path
 
     return isinstance(where, str | Path) and isinstance(database, SqliteDatabase) and real_path(where) == database.path
-
-
-def _check(workspace: Workspace, where: Any) -> None:
-    workspace.current.idle()
-    workspace.need("persistence by deepnb")
-    if not isinstance(where, str | Path) or not str(where).strip():
-        raise InvalidError(f"persist can't be {where!r}", 'give a file, or "postgresql://user@host/database"')
-    if workspace.persistence is not None:
-        what = f"this session is kept in {workspace.persistence.database.where} already"
-        raise RefusedError(what, "restart the kernel to keep another elsewhere")
-    if workspace.options.checkpointer is not None:
-        raise RefusedError(
-            "this session has a checkpointer of its own", "deepnb.Session(persist=...) takes the place of checkpointer"
-        )
-    for thread in workspace.threads:
-        if thread.asked:
-            raise waits(thread, thread is workspace.current.thread)
 
 
 def _open(where: str | Path) -> Database:

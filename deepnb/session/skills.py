@@ -10,7 +10,7 @@ from uuid import uuid4
 from deepnb.session.part import Part, refused
 from deepnb.skills.catalog import DISABLED, disabled
 from deepnb.skills.frontmatter import body_of
-from deepnb.skills.packages import Package, bundled, check_name, packages, scaffold
+from deepnb.skills.packages import bundled, check_name, packages, scaffold
 from deepnb.skills.rules import FILE_NAME, check, preapproved
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
@@ -149,10 +149,21 @@ class SessionSkills(Part):
             else:
                 written: dict[str, bytes | None] = {}
                 try:
-                    self._put(package, written)
+                    base = f"{self._source}{skill.name}/"
+                    gone = set(self._below(base)) - {base + inside for inside in package.files}
+                    for path in [*(base + inside for inside in package.files), *gone]:
+                        written[path] = self._content(path)
+                    for inside, data in package.files.items():
+                        self._write(base + inside, data)
+                    for path in gone:
+                        self._workspace.backend.delete(path)
                     names.append(skill.name)
                 except BaseException as error:
-                    self._take_back(written)
+                    for path, before in written.items():
+                        if before is not None:
+                            self._write(path, before)
+                        elif self._content(path) is not None:
+                            self._workspace.backend.delete(path)
                     if not isinstance(error, DeepnbError) or len(found) == 1:
                         raise
                     left_out.append(f"{package.where}: {error.typed}")
@@ -262,29 +273,12 @@ class SessionSkills(Part):
             raise NotFoundError(f"no skill {name!r} (skills: {there})", f"%skills new {name} creates it")
         return named[-1]
 
-    def _put(self, package: Package, written: dict[str, bytes | None]) -> None:
-        base = f"{self._source}{package.checked.skill.name}/"
-        gone = set(self._below(base)) - {base + inside for inside in package.files}
-        for path in [*(base + inside for inside in package.files), *gone]:
-            written[path] = self._content(path)
-        for inside, data in package.files.items():
-            self._write(base + inside, data)
-        for path in gone:
-            self._workspace.backend.delete(path)
-
     def _write(self, path: str, data: bytes) -> None:
         try:
             self._files[path] = data.decode("utf-8")
         except UnicodeDecodeError:
             if error := self._workspace.backend.upload_files([(path, data)])[0].error:
                 raise refused(path, error) from None
-
-    def _take_back(self, written: Mapping[str, bytes | None]) -> None:
-        for path, before in written.items():
-            if before is not None:
-                self._write(path, before)
-            elif self._content(path) is not None:
-                self._workspace.backend.delete(path)
 
     def _below(self, directory: str) -> tuple[str, ...]:
         found = self._workspace.backend.glob(ALL_FILES, directory).matches or ()

@@ -127,7 +127,14 @@ class SessionTools(Part):
         started: list[Server] = []
         try:
             for place in places:
-                started += [_started(place, timeout, headers)]
+                try:
+                    from deepnb.workshop.servers import opened
+                except ImportError as error:
+                    if (error.name or "").partition(".")[0] not in ("mcp", "langchain_mcp_adapters"):
+                        raise
+                    what, do = "MCP servers need the package langchain-mcp-adapters", "%pip install 'deepnb[mcp]'"
+                    raise NotInstalledError(what, do) from None
+                started += [opened(place, timeout, headers)]
             return self._joined(given, started)
         except BaseException:
             _stop({one.name: one for one in started})
@@ -268,18 +275,6 @@ def name_of(tool: Any) -> str:
     if isinstance(tool, Mapping):
         return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", "tool"))
     return str(getattr(tool, "name", None) or getattr(tool, "__name__", "tool"))
-
-
-def _started(place: Address, timeout: float, headers: Mapping[str, str] | None) -> Server:
-    try:
-        from deepnb.workshop.servers import opened
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "langchain_mcp_adapters"):
-            raise
-        raise NotInstalledError(
-            "MCP servers need the package langchain-mcp-adapters", "%pip install 'deepnb[mcp]'"
-        ) from None
-    return opened(place, timeout, headers)
 
 
 def _stop(servers: dict[str, Server]) -> None:

@@ -72,7 +72,16 @@ class Catalog:
         checked += [(sources[path], unreadable(path, kind)) for path, kind in odd if kind]
         checked += bad
         off = disabled(answers[source + DISABLED].content for source in self.sources)
-        found = Found(self._ruled(checked, off), tuple(f for _, c in checked for f in c.findings))
+        good, unusable = dict[str, Skill](), list[Skill]()
+        for source, one in checked:
+            skill = replace(one.skill, source=source.strip("/") or "/")
+            if skill.problem is not None:
+                unusable.append(skill)
+                continue
+            other = good.get(skill.name)
+            over = (*other.overrides, other.path) if other else ()
+            good[skill.name] = replace(skill, overrides=over, enabled=skill.name not in off)
+        found = Found((*good.values(), *unusable), tuple(f for _, c in checked for f in c.findings))
         told = all(v is not None and None not in v.values() for v in versions)
         self._versions = (versions if told else [], found)
         return found
@@ -80,19 +89,6 @@ class Catalog:
     async def aread(self, backend: Any) -> Found:
         """Do what `read` does for a graph that is awaited."""
         return await in_thread(self.read, backend)
-
-    def _ruled(self, checked: Iterable[tuple[str, Checked]], off: frozenset[str]) -> tuple[Skill, ...]:
-        good: dict[str, Skill] = {}
-        bad: list[Skill] = []
-        for source, one in checked:
-            skill = replace(one.skill, source=source.strip("/") or "/")
-            if skill.problem is not None:
-                bad.append(skill)
-                continue
-            before = good.get(skill.name)
-            over = (*before.overrides, before.path) if before else ()
-            good[skill.name] = replace(skill, overrides=over, enabled=skill.name not in off)
-        return (*good.values(), *bad)
 
 
 def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:

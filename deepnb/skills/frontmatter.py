@@ -117,7 +117,20 @@ def quoted(text: str) -> str:
 
 def read(data: bytes) -> tuple[Fields, str]:
     """Return the fields and the body of a SKILL.md; raise `Broken` for one that can't be read."""
-    text = _text(data)
+    if not data:
+        raise Broken(1, "the file is empty", "%skills new NAME creates one from a template")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        good = data[: error.start].decode("utf-8")
+        if "\n" in good and not _FENCE.fullmatch(_universal(good).split("\n")[0]):
+            text = good  # no skill at all
+        else:
+            line = _universal(good).count("\n") + 1
+            raise Broken(line, f"byte {error.start + 1:,} is not UTF-8", "save the file as UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise Broken(1, "the file begins with a byte order mark", "save it as UTF-8 without BOM")
+    text = _universal(text)
     first = text.partition("\n")[0]
     if not _FENCE.fullmatch(first):
         do = "begin the file with ---, name: and description: below it, then ---"
@@ -138,23 +151,6 @@ def body_of(text: str) -> str:
         return read(text.encode("utf-8", "surrogatepass"))[1]
     except Broken:
         return text
-
-
-def _text(data: bytes) -> str:
-    if not data:
-        raise Broken(1, "the file is empty", "%skills new NAME creates one from a template")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        good = data[: error.start].decode("utf-8")
-        if "\n" in good and not _FENCE.fullmatch(_universal(good).split("\n")[0]):
-            text = good  # no skill at all
-        else:
-            line = _universal(good).count("\n") + 1
-            raise Broken(line, f"byte {error.start + 1:,} is not UTF-8", "save the file as UTF-8") from None
-    if text.startswith("\ufeff"):
-        raise Broken(1, "the file begins with a byte order mark", "save it as UTF-8 without BOM")
-    return _universal(text)
 
 
 def _universal(text: str) -> str:
@@ -242,7 +238,6 @@ def _value(node: Any) -> Value:
 
 
 def _mistake(error: yaml.MarkedYAMLError, header: str) -> Broken:
-    """Return what YAML says of a mistake, and what it most likely is."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     lines = header.split("\n")

@@ -4,7 +4,7 @@ The catalog is read again at every turn.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,10 +118,20 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
 
     By read_file, or because a skill was pinned; what it saw in another way (grep, a subagent) is not counted.
     """
-    pinned = _pinned(turns, now)
+    pinned: dict[int, list[str]] = {}  # turn -> paths of the skills that were put before its prompt
+    for i, message in enumerate(turns[-1].after.messages if turns else ()):
+        if message.source == PINNED:
+            number = next((t.number for t in turns if i < len(t.after.messages)), turns[-1].number)
+            pinned.setdefault(number, []).extend(p for p in now if is_pinned(PINNED, message.text, p))
     seen: dict[str, _Seen] = {}
     for turn in turns:
-        shown = [*((path, None) for path in pinned.get(turn.number, ())), *_results(turn, now)]
+        shown: list[tuple[str, str | None]] = [(path, None) for path in pinned.get(turn.number, ())]
+        asked: dict[str, str] = {}
+        for event in turn.events:
+            if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
+                asked[event.id] = str(event.args.get("file_path"))
+            elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
+                shown.append((asked[event.id], event.result))
         for path, result in shown:
             was = turn.after.files.get(path, now[path])
             one = seen.setdefault(path, _Seen(was))
@@ -132,29 +142,5 @@ def reads(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[str, SkillRead]
             if header := _SHOWN.match(result or ""):
                 first, last, one.total = map(int, header.groups())
                 one.lines |= set(range(first, last + 1))
-    return {
-        path: SkillRead(
-            tuple(one.turns), len(one.lines), one.total or len(one.then.splitlines()), one.then != now[path], one.pinned
-        )
-        for path, one in seen.items()
-    }
-
-
-def _results(turn: Turn, now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    asked: dict[str, str] = {}
-    for event in turn.events:
-        if isinstance(event, ToolStarted) and event.name == "read_file" and not event.path:
-            asked[event.id] = str(event.args.get("file_path"))
-        elif isinstance(event, ToolEnded) and event.status == "ok" and asked.get(event.id) in now:
-            yield asked[event.id], event.result
-
-
-def _pinned(turns: Sequence[Turn], now: Mapping[str, str]) -> dict[int, list[str]]:
-    """Return turn -> paths of the skills that were put before its prompt."""
-    found: dict[int, list[str]] = {}
-    messages = turns[-1].after.messages if turns else ()
-    for i, message in enumerate(messages):
-        if message.source == PINNED:
-            number = next((t.number for t in turns if i < len(t.after.messages)), turns[-1].number)
-            found.setdefault(number, []).extend(p for p in now if is_pinned(PINNED, message.text, p))
-    return found
+    sizes = {path: (len(one.lines), one.total or len(one.then.splitlines())) for path, one in seen.items()}
+    return {p: SkillRead(tuple(one.turns), *sizes[p], one.then != now[p], one.pinned) for p, one in seen.items()}

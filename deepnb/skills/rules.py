@@ -108,7 +108,25 @@ def check(data: bytes, path: str) -> Checked:
         return unreadable(path, "large", len(data))
     made = _Made(path)
     if found := made.read(data):
-        _check_fields(found[0], made)
+        fields, _ = found
+        for name, value in fields.fields.items():
+            line = fields.lines[name]
+            if name in ("name", "description", "license", "compatibility"):
+                _check_text(name, line, value, made)
+            elif name == "metadata":
+                _check_metadata(line, value, made)
+            elif name == "allowed-tools":
+                made.tools = tuple(_tools(line, value, made))
+            else:
+                known = _meant(name)
+                do = f"write {known}:" if known else "move it under metadata:, or remove it"
+                made.note(line, f"{name[:80]} is not a field of a skill", do)
+        needed = (("name", near(_directory(path))), ("description", "what it is for, and when to use it"))
+        for name, example in ((name, example) for name, example in needed if name not in fields.fields):
+            meant = next((n for n in fields.fields if _meant(n) == name), None)
+            line = fields.lines[meant] if meant else 1
+            what = f"{meant[:80]} is not {name}" if meant else f"there is no {name}"
+            made.broken(line, what, f"write {name}: {example}")
     return _checked(made)
 
 
@@ -161,27 +179,6 @@ def _checked(made: _Made) -> Checked:
         notes=made.notes,
     )
     return Checked(skill, made.findings)
-
-
-def _check_fields(fields: Fields, made: _Made) -> None:
-    for name, value in fields.fields.items():
-        line = fields.lines[name]
-        if name in ("name", "description", "license", "compatibility"):
-            _check_text(name, line, value, made)
-        elif name == "metadata":
-            _check_metadata(line, value, made)
-        elif name == "allowed-tools":
-            made.tools = tuple(_tools(line, value, made))
-        else:
-            known = _meant(name)
-            do = f"write {known}:" if known else "move it under metadata:, or remove it"
-            made.note(line, f"{name[:80]} is not a field of a skill", do)
-    for name, example in (("name", near(_directory(made.path))), ("description", "what it is for, and when to use it")):
-        if name in fields.fields:
-            continue
-        meant = next((n for n in fields.fields if _meant(n) == name), None)
-        line = fields.lines[meant] if meant else 1
-        made.broken(line, f"{meant[:80]} is not {name}" if meant else f"there is no {name}", f"write {name}: {example}")
 
 
 def _check_text(name: str, line: int, value: Value, made: _Made) -> None:
@@ -260,7 +257,6 @@ def _tools(line: int, value: Value, made: _Made) -> Iterator[str]:
 
 
 def _meant(name: str) -> str | None:
-    """Return the field that was meant by one that is not known."""
     low = name.strip().lower().replace("_", "-")
     return low if low in KNOWN and low != name else "description" if low in ("desc", "summary", "about") else None
 

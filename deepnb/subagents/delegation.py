@@ -93,7 +93,6 @@ class DelegationMiddleware(SubAgentMiddleware):
         self.tools = [task] if text is None else shortened([task], {TASK: task.description})
 
     def _refused(self, kwargs: Mapping[str, Any]) -> ToolMessage | None:
-        """Return words in the place of a subagent that would be nested too deep."""
         if (depth := _depth()) < self._limit:
             return None
         words = (

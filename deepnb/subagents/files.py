@@ -164,14 +164,8 @@ _ALL = {"tools": " to give it all", "skills": " to give it none"}
 def _listed(made: _Made, name: str) -> Listed:
     values = {key: value for key, (_, value) in made.fields.items() if key != "name"}
     lines = {key: line for key, (line, _) in made.fields.items()}
-    agent = Subagent(
-        name,
-        values.get("description", ""),
-        made.prompt,
-        values.get("tools"),
-        values.get("model"),
-        values.get("skills", ()),
-    )
+    tools, model, skills = values.get("tools"), values.get("model"), values.get("skills", ())
+    agent = Subagent(name, values.get("description", ""), made.prompt, tools, model, skills)
     return Listed(agent, "file", made.path, made.problem, made.notes, lines)
 
 

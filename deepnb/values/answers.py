@@ -187,7 +187,6 @@ def _bare(text: str) -> str:
 
 
 def _after_marks(text: str, at: int) -> int:
-    """Return where the first mark, gap or neither ends."""
     gap, mark = _GAP(), _MARK()
     while (end := (mark.match(text, start := gap.match(text, at).end()) or gap.match(text, start)).end()) > at:  # type: ignore[union-attr]
         at = end

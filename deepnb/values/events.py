@@ -6,24 +6,10 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from deepnb.gate import redact, redact_value
+from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.budget import Budget
-from deepnb.values.turn import (
-    CodeOutput,
-    Compacted,
-    Event,
-    ModelEnded,
-    ModelStarted,
-    Notice,
-    Path,
-    Retry,
-    TextDelta,
-    ThinkingDelta,
-    ToolEnded,
-    ToolStarted,
-    Turn,
-    Usage,
-)
+from deepnb.values.turn import Event, Turn
 
 WAITS = {
     "answer": "waiting for the model",
@@ -38,9 +24,9 @@ class Activity:
 
     def __init__(self) -> None:
         self.budget: Budget | None = None
-        self.usage = Usage()
+        self.usage = values.Usage()
         self._begun = False
-        self._open: dict[tuple[str, ...], tuple[Path, str]] = {}
+        self._open: dict[tuple[str, ...], tuple[values.Path, str]] = {}
         """Calls of models and tools that go on, the newest last: key -> where, and in words."""
         self._agents: dict[str, str] = {}
         """Id of a task -> the subagent that has it."""
@@ -48,22 +34,22 @@ class Activity:
     def add(self, event: Event) -> None:
         self._begun = True
         match event:
-            case ModelStarted(call=call):
+            case values.ModelStarted(call=call):
                 self._begin(("model", *event.path), event.path, WAITS[call.purpose])
                 if not event.path and call.purpose == "answer":
                     self.budget = call.budget
-            case TextDelta() | ThinkingDelta() if (key := ("model", *event.path)) in self._open:
-                does = "answers" if isinstance(event, TextDelta) else "thinks"
+            case values.TextDelta() | values.ThinkingDelta() if (key := ("model", *event.path)) in self._open:
+                does = "answers" if isinstance(event, values.TextDelta) else "thinks"
                 self._open[key] = event.path, f"the model {does}"
-            case Retry():
+            case values.Retry():
                 self._begin(("model", *event.path), event.path, event.line)
-            case ModelEnded(call=call):
+            case values.ModelEnded(call=call):
                 self._open.pop(("model", *event.path), None)
                 self.usage += call.spent
-            case ToolStarted():
+            case values.ToolStarted():
                 self._agents |= {event.id: str(event.args.get("subagent_type", ""))} if event.name == TASK else {}
                 self._begin(("tool", event.id), event.path, event.name)
-            case ToolEnded():
+            case values.ToolEnded():
                 for key in [k for k, (path, _) in self._open.items() if k == ("tool", event.id) or event.id in path]:
                     del self._open[key]
 
@@ -81,7 +67,7 @@ class Activity:
         more = f" and {len(inner) - 1} more" if len(inner) > 1 else ""
         return f"{f'subagent {agent}: ' * bool(path)}{said}{more}"
 
-    def _begin(self, key: tuple[str, ...], path: Path, words: str) -> None:
+    def _begin(self, key: tuple[str, ...], path: values.Path, words: str) -> None:
         self._open.pop(key, None)
         self._open[key] = path, words
 
@@ -104,17 +90,17 @@ def passages(turn: Turn) -> Iterator[TurnPassage]:
     yield TurnPassage(turn.number, "prompt", turn.prompt)
     for event in _joined(turn.events):
         match event:
-            case TextDelta():
+            case values.TextDelta():
                 what, text = "answer", event.text
-            case ThinkingDelta():
+            case values.ThinkingDelta():
                 what, text = "thinking", event.text
-            case ToolStarted():
+            case values.ToolStarted():
                 what, text = event.name, json.dumps(dict(event.args), ensure_ascii=False, default=str)
-            case ToolEnded():
+            case values.ToolEnded():
                 what, text = f"result of {event.name}", event.result
-            case Compacted():
+            case values.Compacted():
                 what, text = "summary", event.offload.summary
-            case Notice():
+            case values.Notice():
                 what, text = "note", event.text
             case _:
                 continue
@@ -146,7 +132,7 @@ def without_credentials(turn: Turn) -> Turn:
 def _joined(events: Iterable[Event]) -> list[Event]:
     out, texts = list[Any](), dict[Any, tuple[int, list[str]]]()
     for event in events:
-        if isinstance(event, TextDelta | ThinkingDelta):
+        if isinstance(event, values.TextDelta | values.ThinkingDelta):
             at, pieces = texts.setdefault((type(event), event.call, event.path), (len(out), []))
             pieces.append(event.text)
             if at < len(out):
@@ -158,9 +144,9 @@ def _joined(events: Iterable[Event]) -> list[Event]:
 
 
 def _clean(value: Any) -> Any:
-    if isinstance(value, ModelStarted | ModelEnded):  # figures; the request is not shown
+    if isinstance(value, values.ModelStarted | values.ModelEnded):  # figures; the request is not shown
         return value
-    if isinstance(value, CodeOutput):  # pictures are no text, but for drawings
+    if isinstance(value, values.CodeOutput):  # pictures are no text, but for drawings
         shown = {
             kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data)
             for kind, data in value.data.items()

@@ -204,11 +204,6 @@ def pattern(words: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
 
 
-def lines_with(words: str, text: str) -> tuple[str, ...]:
-    sought = pattern(words)
-    return tuple(line for line in text.split("\n") if sought.search(line))
-
-
 def without(words: str, text: str) -> str:
     sought = pattern(words)
     return "".join(line for line in text.splitlines(keepends=True) if not sought.search(line))

@@ -77,7 +77,6 @@ def find(messages: Iterable[Message], redact: Callable[[str], str] = str) -> tup
 
 
 def _is_plain(anchor: Anchor) -> bool:
-    """Return whether it is a word as a column or a class may be called."""
     return anchor.kind in ("identifier", "name") and bool(_PLAIN().fullmatch(anchor.text))
 
 

@@ -53,7 +53,6 @@ def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
 
 
 def _tools_last(request: Request) -> Iterator[Sent]:
-    """Return the pieces as a template has them that writes the tools below the system prompt."""
     tools = [piece for piece in request.head if piece.part == "tools"]
     rest = (piece for piece in request.head if piece.part != "tools")
     return chain(rest, tools, *request.body)

@@ -115,7 +115,6 @@ def _is_state(backend: Any) -> bool:
 
 
 def _features(name: str, graph: Any, parts: GraphParts, backend: Any, checkpointer: Any) -> Features:
-    """Return what a graph has, in the order in which it is listed."""
     from deepnb.models.keys import window_of
     from deepnb.models.resolve import label_of
 
@@ -182,6 +181,5 @@ def own_ways(kept: bool) -> tuple[Feature, ...]:
 
 
 def _line(features: Features, name: str) -> str:
-    """Return why something is not there, and what would give it, in one line."""
     one = next((one for one in features.lacks if one.name == name), None)
     return f"{features.agent} has no {one.name}: {one.what}; {one.do}" if one else ""

@@ -13,34 +13,8 @@ from itertools import islice
 from typing import Any
 
 from deepnb.gate import redact
-from deepnb.workshop.exact import (
-    CELL,
-    COLLECTIONS,
-    ITEMS,
-    LINE,
-    all_scalars,
-    cell,
-    cell_of,
-    class_name,
-    csv_line,
-    cut,
-    figure,
-    first_doc_line,
-    is_array,
-    is_class,
-    is_credential,
-    is_from,
-    is_missing,
-    is_one_of,
-    is_readable,
-    is_routine,
-    is_scalar,
-    module_name,
-    pandas_name,
-    short,
-    signature,
-    static_names,
-)
+from deepnb.workshop import exact
+from deepnb.workshop.exact import ITEMS, cell, class_name, cut, figure, is_credential, pandas_name, short
 from deepnb.workshop.tables import Table, columnar_name, conversion, type_name
 
 ROWS = 5  # sample rows of a table
@@ -66,7 +40,7 @@ def list_of_variables(namespace: Mapping[str, object], limit: int = 100) -> str:
     """One line a variable, `name: type, short`, in the order of definition; no modules, nothing of IPython's own."""
     names = []
     for name, value in namespace.items():
-        module = value.__module__ if type(value) is types.FunctionType else module_name(type(value))
+        module = value.__module__ if type(value) is types.FunctionType else exact.module_name(type(value))
         is_ours = name.startswith("_") or name in FROM_IPYTHON or type(value) is types.ModuleType
         if not is_ours and (type(module) is not str or module.split(".")[0] != "IPython"):
             names.append(name)
@@ -94,23 +68,23 @@ def _description(name: str, value: Any, budget: int) -> str:
         table = Table(value)
         return _table_text(f"{name}: {table.title}", table, budget)
     lines = [f"{name}: {_brief(value)}"]
-    if is_array(value):
+    if exact.is_array(value):
         lines += _array_lines(value)
     elif type(value) is dict:
         for key, item in islice(value.items(), ITEMS):
             lines.append(f"  {short(key, 40)}: {HIDDEN if is_credential(key, item) else short(item)}")
-    elif is_one_of(value, COLLECTIONS):
+    elif exact.is_one_of(value, exact.COLLECTIONS):
         lines += [f"  {short(item)}" for item in islice(value, ITEMS)]
-    elif type(value) is str and len(value) > LINE:
+    elif type(value) is str and len(value) > exact.LINE:
         lines = [f"{name}: str, {len(value)} characters", short(value, budget - 60)]
-    elif is_from(value, "matplotlib.figure", ("Figure",)):
+    elif exact.is_from(value, "matplotlib.figure", ("Figure",)):
         lines += _figure_lines(value)
-    elif is_routine(value) or is_class(value):
-        doc = first_doc_line(value)
+    elif exact.is_routine(value) or exact.is_class(value):
+        doc = exact.first_doc_line(value)
         lines += [f"  {doc}"] * bool(doc)
-    elif not (type(value) is types.ModuleType or is_scalar(value) or pandas_name(value)):
-        lines += [f"  {line}" for line in (static_names(value), conversion(value)) if line]
-    if is_one_of(value, COLLECTIONS) and len(value) > ITEMS:
+    elif not (type(value) is types.ModuleType or exact.is_scalar(value) or pandas_name(value)):
+        lines += [f"  {line}" for line in (exact.static_names(value), conversion(value)) if line]
+    if exact.is_one_of(value, exact.COLLECTIONS) and len(value) > ITEMS:
         lines.append(f"  {len(value) - ITEMS} more items not shown")
     if len(lines) == 1 and lines[0].endswith("..."):
         lines = [f"{name}: {class_name(value)}", short(value, budget)]
@@ -118,22 +92,21 @@ def _description(name: str, value: Any, budget: int) -> str:
 
 
 def _brief(value: Any) -> str:
-    """Return the type of a value and, after a comma, the little that fits on its line."""
     kind = class_name(value)
     try:
         if is_table(value):
             return Table(value).title
         if pandas_name(value):
             return f"{kind}, {len(value)} labels"
-        if is_array(value):
+        if exact.is_array(value):
             return f"{kind}, shape {tuple(value.shape)}, {value.dtype}"
-        if is_one_of(value, COLLECTIONS):
+        if exact.is_one_of(value, exact.COLLECTIONS):
             return f"{kind}, {len(value)} item{'' if len(value) == 1 else 's'}"
         if type(value) is types.ModuleType:
-            doc, own_name = first_doc_line(value), vars(value).get("__name__")
+            doc, own_name = exact.first_doc_line(value), vars(value).get("__name__")
             return f"module, {own_name if type(own_name) is str else '?'}" + (f": {doc}" if doc else "")
-        if is_routine(value) or is_class(value):
-            return f"{'class' if is_class(value) else 'function'}, {signature(value)}"
+        if exact.is_routine(value) or exact.is_class(value):
+            return f"{'class' if exact.is_class(value) else 'function'}, {exact.signature(value)}"
         shown = short(value)
         return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
@@ -141,16 +114,15 @@ def _brief(value: Any) -> str:
 
 
 def _figure_lines(drawn: Any) -> list[str]:
-    """Return what a matplotlib figure shows: its axes with title, labels and how much is drawn in each."""
     lines = []
     for axes in drawn.axes[:ITEMS]:
-        if not is_from(axes, "matplotlib.axes", ("Axes",)):
+        if not exact.is_from(axes, "matplotlib.axes", ("Axes",)):
             lines.append(f"  {class_name(axes)}")
             continue
         said = [axes.get_title(), f"x {axes.get_xlabel()}", f"y {axes.get_ylabel()}"]
         counts = [(len(axes.lines), "line"), (len(axes.patches), "bar or patch"), (len(axes.collections), "collection")]
         drawn_in = [f"{count} {what}" for count, what in counts if count]
-        lines.append(f"  Axes: {cut(', '.join(s for s in [*said, *drawn_in] if len(s) > 2), LINE)}")
+        lines.append(f"  Axes: {cut(', '.join(s for s in [*said, *drawn_in] if len(s) > 2), exact.LINE)}")
     return lines
 
 
@@ -174,13 +146,14 @@ def _table_text(head: str, table: Table, budget: int) -> str:
     last = [f"{table.width - len(names)} more columns not shown"] if len(names) < table.width else []
     room = budget - used - sum(len(line) + 1 for line in [*notes, *last]) - len("\nfirst rows:")
     columns = [(name, table.first(i, ROWS)) for i, name in enumerate(names)]
-    heading = [cut(name, CELL) for name in names]
+    heading = [cut(name, exact.CELL) for name in names]
     if names and table.index is not None:
         name = "index" if table.index.name is None else _label_text(table.index.name)
         columns.insert(0, (name, table.index[:ROWS]))
         heading.insert(0, name)
     rows = range(min(ROWS, table.rows) if names else 0)
-    first = [csv_line(heading), *(csv_line([cell_of(name, cells[row]) for name, cells in columns]) for row in rows)]
+    first = [exact.csv_line(heading)]
+    first += [exact.csv_line([exact.cell_of(name, cells[row]) for name, cells in columns]) for row in rows]
     while len(first) > 1 and sum(len(line) + 1 for line in first) > room:
         first.pop()
     return "\n".join([*lines, *notes, *(["first rows:", *first] if len(first) > 1 else []), *last])
@@ -210,7 +183,7 @@ def _types_of(values: Iterable[object]) -> str:
 def _summary(name: str, table: Table, i: int, labels: Any) -> str:
     """Return the summary of a column; types alone if its values are not read, and HIDDEN if they look like credentials."""
     column = table.column(i)
-    if not is_readable(column):
+    if not exact.is_readable(column):
         return _types_of(column.iloc[:100].to_numpy())
     if _is_secret(name, column):
         return HIDDEN
@@ -225,7 +198,7 @@ def _summary(name: str, table: Table, i: int, labels: Any) -> str:
         at = column.reset_index(drop=True)
         ends = []
         for row in (at.idxmin(), at.idxmax()):
-            named = labels is not None and not is_missing(labels.iloc[row])
+            named = labels is not None and not exact.is_missing(labels.iloc[row])
             ends.append(f"{figure(column.iloc[row])}{f' ({cell(labels.iloc[row])})' if named else ''}")
         text = f"min {ends[0]}, mean {figure(present.mean())}, max {ends[1]}"
         # whole numbers that are more like names, such as years
@@ -247,14 +220,14 @@ def _sizes(present: Any) -> str:
 
 
 def _label_text(label: object) -> str:
-    return cell(label, 2 * CELL) or "nan"
+    return cell(label, 2 * exact.CELL) or "nan"
 
 
 def _array_lines(array: Any) -> list[str]:
     """Ranges, missing values and first values; a big array is sampled, one of objects shows their types."""
     if not array.size:
         return []
-    if array.dtype.kind not in "biufcMmSU" and not (array.dtype.kind == "O" and all_scalars(array.flat[:_READ])):
+    if array.dtype.kind not in "biufcMmSU" and not (array.dtype.kind == "O" and exact.all_scalars(array.flat[:_READ])):
         return [f"  {_types_of(array.flat[:100])}"] if array.dtype.kind == "O" else []
     lines = []
     step = 1 if array.size <= _READ else array.size // (_READ)

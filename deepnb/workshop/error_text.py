@@ -97,7 +97,6 @@ def _text(error: BaseException, label: Label, budget: int) -> str:
 
 
 def _own(frame: Frame, label: Label, is_last: bool) -> str:
-    """Return a frame of the user's: its place, the lines round the failing one, what failed, and the variables."""
     lines = [f"  {place(frame.file, frame.line, label)}, in {frame.name}", *_source(frame.code, frame.line)]
     if frame.failing and frame.failing != _line(frame.code, frame.line).strip():
         lines.append(f"    failing expression: {cut(redact(frame.failing), WIDTH)}")
@@ -124,7 +123,6 @@ def place(file: str, line: int, label: Label) -> str:
 
 
 def _source(code: Sequence[str], line: int) -> list[str]:
-    """Return the lines round one, numbered as an editor shows them, that one marked."""
     before, after = _AROUND
     first, last = max(1, line - before), min(len(code), line + after)
     shown = [text[:_LONGEST_LINE] for text in code[first - 1 : last]]
@@ -139,7 +137,6 @@ def _line(code: Sequence[str], line: int) -> str:
 
 
 def _short(file: str) -> str:
-    """Return a file by its place below the working directory, or in its library."""
     path = os.path.abspath(file)
     if path.startswith(os.path.join(os.getcwd(), "")) and own_file(file):
         return os.path.relpath(path)
@@ -292,7 +289,6 @@ _FINDERS: Mapping[type[BaseException], Any] = {
 
 
 def _held(value: object) -> Iterator[tuple[list[str], str]]:
-    """Yield the names by which a value's parts are asked for, and what they are called."""
     if is_from(value, "pandas.api.typing", ("DataFrameGroupBy",)):
         value = own_attributes(value).get("obj")
     kind = pandas_name(value)

@@ -163,7 +163,6 @@ def _grouped(table: Columns, question: Question) -> Columns:
 
 
 def _groups(column: Any, keys: list[Any]) -> Any:
-    """Return a column in groups, in the order of their keys if these have one."""
     groups = column.groupby(keys, sort=True, dropna=False, observed=True)
     with suppress(TypeError):
         groups.ngroups  # noqa: B018 - sorts the keys

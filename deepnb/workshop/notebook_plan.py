@@ -13,16 +13,7 @@ from deepnb.gate import credentials, redact
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError, RefusedError
 from deepnb.values.files import FileDiff, write_whole
 from deepnb.values.text import short_repr
-from deepnb.workshop.notebooks import (
-    LARGEST,
-    content_of,
-    inside,
-    is_open,
-    outdated,
-    parsed,
-    version_of,
-    working_directory,
-)
+from deepnb.workshop import notebooks
 
 # -- what a change does to the cells of a notebook, cell by cell
 
@@ -88,8 +79,8 @@ class NotebookPlan:
         name = self.diff.path
 
         def check() -> None:
-            if (content_of(self.file, name) if self.file.exists() else None) != self.before:
-                raise outdated(name)
+            if (notebooks.content_of(self.file, name) if self.file.exists() else None) != self.before:
+                raise notebooks.outdated(name)
 
         with _WRITING:
             try:
@@ -97,7 +88,7 @@ class NotebookPlan:
             except OSError as error:
                 raise InvalidError(f"{name} can't be written ({error.strerror})") from None
         done = ", ".join(f"{_DONE[cell.lines.kind]} cell {cell.number}" for cell in self.diff.cells)
-        version = version_of(self.file, self.after)
+        version = notebooks.version_of(self.file, self.after)
         made = "made, " if self.diff.new else ""
         return f"{name}: {made}{done}; nothing was run. {self.cells} cells, version {version}"
 
@@ -112,12 +103,12 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
 
     if credentials(path):
         raise RefusedError("not written: the path itself holds a credential")
-    root = working_directory()
-    file = inside(root, path)
-    before = content_of(file, path) if file.is_file() else None
+    root = notebooks.working_directory()
+    file = notebooks.inside(root, path)
+    before = notebooks.content_of(file, path) if file.is_file() else None
     there = _notebook(file, before, path, version)
     ids = [str(cell.get("id")) for cell in there["cells"]]
-    if is_open(file, ids, namespace):
+    if notebooks.is_open(file, ids, namespace):
         raise RefusedError(f"{path} is open here, and is not written behind its back", "use propose_cell")
     chosen = cell_edits(edits, len(ids))
     cells, entries = edited_cells(there["cells"], chosen, path)
@@ -126,9 +117,9 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
         after = NotebookFile(text).with_cells(entries).encode()
     except UnicodeEncodeError:
         raise InvalidError(f"{path} holds half of a character that takes two", "remove it in Jupyter") from None
-    if len(after) > LARGEST:
-        raise LimitError(f"{path} would have more than {LARGEST // 1_000_000} MB", "it is not written")
-    _check(parsed(after, path), path)
+    if len(after) > notebooks.LARGEST:
+        raise LimitError(f"{path} would have more than {notebooks.LARGEST // 1_000_000} MB", "it is not written")
+    _check(notebooks.parsed(after, path), path)
     return NotebookPlan(file, before, after, NotebookDiff(path, cells, before is None), len(entries))
 
 
@@ -141,7 +132,6 @@ def notebook_diff(namespace: Mapping[str, Any], args: Mapping[str, Any]) -> Note
 
 
 def _notebook(file: Path, content: bytes | None, name: str, version: str) -> Any:
-    """Return the notebook of a file, if it is the version that was read, or a new one."""
     from nbformat import v4
 
     if content is not None:
@@ -149,9 +139,9 @@ def _notebook(file: Path, content: bytes | None, name: str, version: str) -> Any
             raise InvalidError(f"{name} is no notebook", "give the path of a .ipynb file")
         if not version:
             raise RefusedError(f"{name} exists", "read it with read_notebook and give its version")
-        if version != version_of(file, content):
-            raise outdated(name)
-        there = parsed(content, name)
+        if version != notebooks.version_of(file, content):
+            raise notebooks.outdated(name)
+        there = notebooks.parsed(content, name)
         _check(there, name)
         return there
     if file.suffix != ".ipynb" or file.exists():

@@ -167,7 +167,6 @@ def _found(root: Path) -> list[Path]:
 
 
 def _outputs(output: Mapping[str, Any]) -> Iterator[Output]:
-    """Yield what one output holds: each image by name, and the plainest text there is."""
     if output.get("output_type") == "stream":
         yield redact(str(output.get("name"))), _text(output.get("text"))
         return

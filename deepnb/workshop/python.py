@@ -196,7 +196,10 @@ class _Running:
             stream.hand_on(whole=True)
         shown = {kind: bare_images(part) if kind.startswith("image/") else part for kind, part in display.data.items()}
         display = replace(display, data=shown)
-        words = redact(_words(display.data))
+        pictures = [f"[{kind}, shown to the user]" for kind in display.data if kind.startswith("image/")]
+        text, kinds = display.data.get("text/plain"), ", ".join(display.data) or "nothing"
+        plain = _cut(text, _WORDS) if isinstance(text, str) and text.strip() else f"[{kinds}, shown to the user]"
+        words = redact(pictures[0] if pictures else plain)
         if self.room.take(display.data):
             self.put_out("rich", words, display)
             kind = next((kind for kind in PICTURES if isinstance(display.data.get(kind), str)), None)
@@ -303,16 +306,6 @@ def _changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         lines += [f"{kind}: {', '.join(names[:_NAMES])}{more}"] if names else []
     return "; ".join(lines)
-
-
-def _words(data: Mapping[str, Any]) -> str:
-    pictures = [f"[{kind}, shown to the user]" for kind in data if kind.startswith("image/")]
-    text = data.get("text/plain")
-    if pictures:
-        return pictures[0]
-    if isinstance(text, str) and text.strip():
-        return _cut(text, _WORDS)
-    return f"[{', '.join(data) or 'nothing'}, shown to the user]"
 
 
 def _cut(text: str, limit: int) -> str:

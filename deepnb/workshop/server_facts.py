@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -145,31 +145,20 @@ def offers(server: str, listed: Iterable[Listed]) -> tuple[tuple[Offer, ...], tu
         if problem:
             left_out.append(f"{_plain_text(own, LONGEST_TOOL_NAME)!r}: {problem}")
             continue
-        name = _tool_name(server, own, made)
-        made[name] = Offer(
-            name,
-            own,
-            _plain_text(description, LONGEST_DESCRIPTION)
-            or f"The tool {_plain_text(own, LONGEST_TOOL_NAME)} of the MCP server {server}.",
-            {"type": "object", "properties": {}, **_cleaned(schema)},
-            fingerprint(own, description, schema),
-        )
+        name, rounds = f"{server}__{re.sub(r'[^a-zA-Z0-9_-]', '_', own)}", 0
+        while len(name) > LONGEST_TOOL_NAME or name in made:  # it ends with the beginning of a hash of its own name
+            mark = hashlib.sha256(f"{own}{rounds or ''}".encode("utf-8", "replace")).hexdigest()[:8]
+            name, rounds = f"{name[: LONGEST_TOOL_NAME - 9]}_{mark}", rounds + 1
+        words = f"The tool {_plain_text(own, LONGEST_TOOL_NAME)} of the MCP server {server}."
+        form = {"type": "object", "properties": {}, **_cleaned(schema)}
+        words = _plain_text(description, LONGEST_DESCRIPTION) or words
+        made[name] = Offer(name, own, words, form, fingerprint(own, description, schema))
     return tuple(made.values()), tuple(left_out)
 
 
 def fingerprint(own: str, description: str, schema: Any) -> str:
     """A hash of what a server says of a tool."""
     return hashlib.sha256(json.dumps([own, description, schema], sort_keys=True).encode()).hexdigest()
-
-
-def _tool_name(server: str, own: str, taken: Collection[str]) -> str:
-    """`server__tool`; where that is too long, or two come out the same, with the beginning of a hash of its own name."""
-    name = f"{server}__{re.sub(r'[^a-zA-Z0-9_-]', '_', own)}"
-    rounds = 0
-    while len(name) > LONGEST_TOOL_NAME or name in taken:
-        mark = hashlib.sha256(f"{own}{rounds or ''}".encode("utf-8", "replace")).hexdigest()[:8]
-        name, rounds = f"{name[: LONGEST_TOOL_NAME - 9]}_{mark}", rounds + 1
-    return name
 
 
 def _cleaned(schema: Any) -> Any:

@@ -210,7 +210,6 @@ class Server:
             watch.cancel()
 
     async def _checked(self, offer: Offer, arguments: Mapping[str, Any]) -> list[Any]:
-        """Call a tool, if it is the one that the user added."""
         now = [fingerprint(*_facts(tool)) for tool in await self._listed() if tool.name == offer.own]
         if offer.fingerprint not in now[:1]:
             self.changed |= {offer.name}

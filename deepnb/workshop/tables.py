@@ -15,20 +15,8 @@ from itertools import islice
 from typing import Any
 
 from deepnb.values.errors import InvalidError, LimitError, NotFoundError
-from deepnb.workshop.exact import (
-    array_of,
-    cell_of,
-    class_name,
-    is_array,
-    is_from,
-    is_missing,
-    is_readable,
-    is_scalar,
-    is_stored,
-    pandas_name,
-    plain,
-    short,
-)
+from deepnb.workshop import exact
+from deepnb.workshop.exact import class_name, is_from, is_missing, is_readable, is_scalar, is_stored, pandas_name, plain
 
 SCANNED = 100_000  # rows of a longer table are sampled
 BLOCK = 100  # neighbouring rows in a sample: single ones are slow to gather, and may have a period in common
@@ -118,7 +106,7 @@ class Table:
 
             # What pandas offers for a column takes a view of it: `__getitem__` of an array that a program adds.
             raw = [vars(value)["_mgr"].iget_values(i) for i in range(len(value.columns))]
-            self.arrays = [pd.arrays.NumpyExtensionArray(one) if is_array(one) else one for one in raw]
+            self.arrays = [pd.arrays.NumpyExtensionArray(one) if exact.is_array(one) else one for one in raw]
             plain = pandas_name(value.columns) and _is_stored(value.columns)
             self.names = list(value.columns) if plain else [f"column {i}" for i in range(len(raw))]
         self.rows = len(value.index)
@@ -175,7 +163,6 @@ class Table:
 
 
 def _library(array: Any) -> str:
-    """`polars` or `pyarrow`, whose column it is; nothing for an array of pandas."""
     return (
         "polars" if is_from(array, "polars", ("Series",)) else "pyarrow" * is_from(array, "pyarrow", ("ChunkedArray",))
     )
@@ -183,7 +170,7 @@ def _library(array: Any) -> str:
 
 def _is_stored(index: Any) -> bool:
     levels = index.levels if class_name(index) == "MultiIndex" else [index]
-    return all(pandas_name(level) and is_stored(array_of(level)) for level in levels)
+    return all(pandas_name(level) and is_stored(exact.array_of(level)) for level in levels)
 
 
 def series_of(array: Any) -> Any:
@@ -384,7 +371,7 @@ def held(column: Any, name: str, join: str = " (such as {})") -> tuple[str, str]
     shown = []
     for value in map(plain, values[: 5 if grouped else 1]):
         bare = type(value) in (bool, int, float) or not is_scalar(value)
-        shown.append(short(value, 40) if bare else repr(cell_of(name, value)))
+        shown.append(exact.short(value, 40) if bare else repr(exact.cell_of(name, value)))
     return f"{name!r} holds {kind}", join.format(", ".join(shown)) if shown and shown[0][0] != "<" else ""
 
 
@@ -405,4 +392,4 @@ def nearest(name: object, names: Sequence[str]) -> str:
 def _label(label: object) -> str:
     if type(label) is tuple:
         return ", ".join(_label(one) for one in label)
-    return label if type(label) is str else short(label)
+    return label if type(label) is str else exact.short(label)

@@ -185,12 +185,6 @@ def tape_model(file: Path, now: Callable[[], str]) -> TapeModel:
 
 def _model(player: Player, taped: TapedModel) -> TapeModel:
     said: Any = dict(taped.profile)
-    return TapeModel(
-        player=player,
-        model_name=player.tape.label,
-        taped=taped,
-        max_tokens=said.pop("max_tokens", None),
-        thinking={"budget_tokens": said.pop("thinking_tokens", 0)},
-        window_guessed=said.pop("window_guessed", False),
-        profile=said,
-    )
+    thinking = {"budget_tokens": said.pop("thinking_tokens", 0)}
+    own = {"max_tokens": said.pop("max_tokens", None), "window_guessed": said.pop("window_guessed", False)}
+    return TapeModel(player=player, model_name=player.tape.label, taped=taped, thinking=thinking, profile=said, **own)

@@ -28,18 +28,7 @@ from langchain_core.outputs import LLMResult
 from deepnb.engine import keys
 from deepnb.engine.request import message_text, reserve_of, tool_name
 from deepnb.models.keys import guard_environment
-from deepnb.models.tapes.tape import (
-    Exchange,
-    Parts,
-    TapedModel,
-    TapeForm,
-    clean,
-    days_near,
-    exchange_line,
-    head_line,
-    model_line,
-    part_line,
-)
+from deepnb.models.tapes import tape
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.failures import body_of, causes, host_of, status_of
 from deepnb.values.files import make_folder
@@ -167,11 +156,11 @@ def without_credentials(pieces: Sequence[dict[str, Any]]) -> list[dict[str, Any]
             try:  # by the names that they are given to, where they are JSON
                 value = json.loads(text)
             except ValueError:
-                part[name] = str(clean(text))
+                part[name] = str(tape.clean(text))
             else:
-                new = clean(value)
+                new = tape.clean(value)
                 part[name] = text if new == value else json.dumps(new, ensure_ascii=False)
-    made = clean(made)
+    made = tape.clean(made)
     return own if made == parts else [*made, *({} for _ in own[len(made) :])]
 
 
@@ -253,11 +242,11 @@ class Recording:
         """Why it was stopped, where that was not asked for."""
         self.now = now
         self._lock = threading.Lock()
-        self._models: list[TapedModel] = []
+        self._models: list[tape.TapedModel] = []
         self._parts: set[str] = set()
-        self._form: tuple[Any, TapeForm] | None = None
+        self._form: tuple[Any, tape.TapeForm] | None = None
         self.form()
-        head = head_line(now(), clean(note))
+        head = tape.head_line(now(), tape.clean(note))
         try:
             make_folder(file.parent)
             if overwrite:
@@ -293,7 +282,7 @@ class Recording:
         profile = {k: v for k, v in given.items() if isinstance(v, bool | int) or (isinstance(v, str) and len(v) < 100)}
         reserved = zip(("max_tokens", "thinking_tokens"), reserve_of(model), strict=True)  # for an answer
         profile |= {name: tokens for name, tokens in reserved if tokens}
-        taped = TapedModel(clean(label), clean(profile), counts, retries=retries)
+        taped = tape.TapedModel(tape.clean(label), tape.clean(profile), counts, retries=retries)
         before, listener = model.callbacks, _Listener(self, taped)
         if isinstance(before, BaseCallbackManager):
             callbacks: Any = before.copy()
@@ -302,23 +291,23 @@ class Recording:
             callbacks = [*(before or ()), listener]
         return model.model_copy(update={"callbacks": callbacks})
 
-    def form(self) -> TapeForm:
+    def form(self) -> tape.TapeForm:
         """Return what brings requests into the form of a tape, with the keys of the environment known that there are now."""
-        state = (days_near(self.now()), dict(os.environ))
+        state = (tape.days_near(self.now()), dict(os.environ))
         if self._form is None or self._form[0] != state:
             guard_environment()
-            self._form = state, TapeForm(state[0])
+            self._form = state, tape.TapeForm(state[0])
         return self._form[1]
 
-    def add(self, model: TapedModel, request: Parts, one: Exchange) -> None:
+    def add(self, model: tape.TapedModel, request: tape.Parts, one: tape.Exchange) -> None:
         """Append an exchange, with what of it the file does not have yet, in one write."""
         with self._lock:
             if not self.active:
                 return
-            new = [model_line(model)] if model not in self._models else []
-            new += [part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
+            new = [tape.model_line(model)] if model not in self._models else []
+            new += [tape.part_line(name, request.texts[name]) for name in request.texts if name not in self._parts]
             try:
-                _write(self.file, b"".join([*new, exchange_line(one)]), 0)
+                _write(self.file, b"".join([*new, tape.exchange_line(one)]), 0)
             except OSError as error:
                 self.active, self.problem = False, error.strerror or type(error).__name__
                 _LOG.warning("%s", self.line)
@@ -330,7 +319,7 @@ class Recording:
 
 @dataclass
 class _Call:
-    request: Parts
+    request: tape.Parts
     at: str
     purpose: str
     began: float = field(default_factory=time.perf_counter)
@@ -344,7 +333,7 @@ class _Call:
 class _Listener(BaseCallbackHandler):
     run_inline = True
 
-    def __init__(self, recording: Recording, model: TapedModel) -> None:
+    def __init__(self, recording: Recording, model: tape.TapedModel) -> None:
         self._recording = recording
         self._model = model
         self._calls: dict[UUID, _Call] = {}
@@ -383,7 +372,7 @@ class _Listener(BaseCallbackHandler):
         pieces = without_credentials([piece for _, piece in call.pieces])
         answer = tuple(zip((ms for ms, _ in call.pieces), pieces, strict=True))
         tools, messages = call.request.tools, call.request.messages
-        made = Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, clean(error))
+        made = tape.Exchange(call.at, self._model.name, call.purpose, tools, messages, answer, tape.clean(error))
         self._recording.add(self._model, call.request, made)
 
 

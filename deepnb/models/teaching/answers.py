@@ -92,7 +92,6 @@ def table_asked(c: Conversation, request: str, sure: bool = True) -> Generator[U
 
 
 def _with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, Step, Frame]:
-    """The table with those values of its texts that the request has words for."""
     words = unknown_words(request, frame)
     said = f" {' '.join(pieces(request, frame))} ".casefold()
     words += [value for k in frame.columns for value in k.values if f" {value.casefold()} " in said]
@@ -278,7 +277,6 @@ def _rows(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> S
 
 
 def _figure(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    """How many rows there are, or figures of a column: of all rows, or a line for each group."""
     if not (asked.column or asked.by or asked.where):
         return (yield from _described(c, frame, replace(asked, what="size"), names))
     if not (asked.column or asked.by):
@@ -326,7 +324,6 @@ def _share(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> 
 
 
 def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    """The groups with the most, or the least, and those that are level with the last of them."""
     key = asked.by[0]
     if asked.column and not asked.how:  # of each row, or of a total or a mean?
         unique = {key: ["nunique", "count"]} if frame.column(key).is_id else {}
@@ -370,7 +367,6 @@ def _level(rows: Sequence[tuple[str, ...]], at: int, head: int) -> list[tuple[st
 
 
 def _best(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Script:
-    """The label of the row with the largest, or the smallest, value, and of those that are level with it."""
     label = asked.against or frame.label
     if asked.head > 1 or not label:
         return (yield from _rows(c, frame, asked, names))

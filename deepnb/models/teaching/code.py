@@ -64,7 +64,6 @@ def compute(c: Conversation, wanted: tuple[str, str, str]) -> Script:
 
 
 def _spelt(request: str, frame: Frame) -> Ask:
-    """Return the question of a request, in which the name of one column may be misspelt."""
     try:
         return read(request, frame)
     except Unplaced as error:
@@ -129,7 +128,6 @@ def _groups(frame: Frame, asked: Ask) -> list[str]:
 
 
 def _plot(frame: Frame, asked: Ask, rows: str, taken: Collection[str]) -> str:
-    """Return code that draws, and whose last line gives the figures that are drawn."""
     column, data, axis = _text(asked.column), [], ""
     if asked.kind == "scatter":
         x, title = _text(asked.against), f"{_plain(asked.column)} against {_plain(asked.against)}"

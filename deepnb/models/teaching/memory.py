@@ -5,16 +5,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from deepnb.gate import credentials
-from deepnb.models.teaching.conversation import (
-    Conversation,
-    MemoryFile,
-    Step,
-    coverage,
-    fact_text,
-    first_match,
-    short,
-    words,
-)
+from deepnb.models.teaching import conversation
+from deepnb.models.teaching.conversation import Conversation, Step, coverage, fact_text, first_match, short, words
 from deepnb.models.teaching.talk import Script, Use, failure, says
 
 PATH = r"(?P<x>(?<![\w:/.])~?/[\w~][^\s,;:!?\"'`“”‘’，。；：！？、）)]*|\b[\w-]{1,80}(?:/[\w.-]{1,80}){0,8}\.(?:md|txt|csv|tsv|jsonl?|py|ipynb|ya?ml|toml|html?|xml|log)\b(?!/))"
@@ -245,7 +237,7 @@ def forget(c: Conversation, what: str) -> Script:
         return failure(c, found)
     gone = [line for line in found if is_meant(line, what)]
     if not gone:
-        there = "".join(f"\n- {fact}" for fact in MemoryFile(path, found).facts[:SHOWN])
+        there = "".join(f"\n- {fact}" for fact in conversation.MemoryFile(path, found).facts[:SHOWN])
         return says(c, "no match", v=path, k=short(what, 60), x=there or " -")
     problem = yield from _replace(c, path, found, [line for line in found if line not in gone])
     return problem or says(c, "forgotten", v=path, k="\n".join(gone))

@@ -11,17 +11,9 @@ from typing import Any
 
 from deepnb.gate import redact
 from deepnb.gate.own_words import forbids
+from deepnb.models.teaching import conversation
 from deepnb.models.teaching.code import ask
-from deepnb.models.teaching.conversation import (
-    COUNT,
-    IN_PROGRESS,
-    Conversation,
-    coverage,
-    fact_text,
-    first_match,
-    short,
-    words,
-)
+from deepnb.models.teaching.conversation import Conversation, coverage, fact_text, first_match, short, words
 from deepnb.models.teaching.memory import FORGET, SHOWN, bullet, is_meant, wants_remember
 from deepnb.models.teaching.tables import listed_tables, mentioned
 from deepnb.models.teaching.talk import QUESTION, Script, Use, asks, says
@@ -68,11 +60,11 @@ def digest(messages: Sequence[Message], also: str = "") -> Digest:
     """Return the digest of messages; an earlier summary is taken up. Facts are what is to be remembered, rules, and what `also` finds."""
     d = Digest()
     for message in messages:
-        if message.role == "user" and (number := re.search(rf"{COUNT}(\d+)", message.text)):
+        if message.role == "user" and (number := re.search(rf"{conversation.COUNT}(\d+)", message.text)):
             lines = message.text.splitlines()
             d = Digest(
                 d.count + int(number[1]),
-                "".join(_after(lines, IN_PROGRESS)),
+                "".join(_after(lines, conversation.IN_PROGRESS)),
                 _added(d.facts, _after(lines, "- ")),
                 tuple(_after(lines, "* ")),
                 _added(d.written, ", ".join(_after(lines, _WRITTEN)).split(", ")),
@@ -98,8 +90,8 @@ def summary(d: Digest) -> str:
     """Return the digest as text of at most LIMIT tokens: what is shortened first are the oldest requests."""
     text = ""
     for asked, facts, width in SIZES:
-        lines = [f"{COUNT}{d.count}"]
-        lines += [IN_PROGRESS + short(d.pending, 2 * width)] if d.pending else []
+        lines = [f"{conversation.COUNT}{d.count}"]
+        lines += [conversation.IN_PROGRESS + short(d.pending, 2 * width)] if d.pending else []
         lines += ["Asked to remember, and rules:"] if d.facts else []
         lines += [f"- {short(fact, 2 * width)}" for fact in d.facts[-facts:]]
         lines += ["Last requests:"] if d.requests else []
@@ -239,7 +231,6 @@ def recall(c: Conversation, request: str) -> str:
 
 
 def _known(c: Conversation, asked: frozenset[str]) -> float:
-    """Return how much of what is asked for the best line of memory has."""
     return max((coverage(asked, fact) for m in c.memory for fact in m.facts), default=0.0)
 
 

@@ -27,7 +27,6 @@ _ABLE = {
 
 
 def _in_lines(method: Any) -> Any:
-    """Answer with deepnb's one line where a method raises an error of it."""
 
     @wraps(method)
     async def told(*args: Any, **given: Any) -> Any:

@@ -7,8 +7,8 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from acp import helpers, schema
 from deepnb.running.runner import AsyncTurnStream
 from deepnb.running.thread import Thread
 from deepnb.session.session import Session
-from deepnb.values.approvals import Decision, PendingCall, policy_of
+from deepnb.values.approvals import Decision, policy_of
 from deepnb.values.errors import DeepnbError, InvalidError
 from deepnb.values.text import excerpt
 from deepnb.values.turn import Turn, Usage
@@ -73,7 +73,12 @@ class Chat:
         """What is to be said before the next answer."""
         self.session = setup.session()
         try:
-            self.id = self._new() if thread is None else self.session.workspace.threads[thread].name
+            if thread is None:  # the thread that is current in the database stays so, for notebooks
+                before, self.id = self.session.thread, f"chat-{secrets.token_hex(3)}"
+                self.session.new(self.id)
+                self.session.switch(before)
+            else:
+                self.id = self.session.workspace.threads[thread].name
             if setup.mount:
                 self.session.mount(WORK, f"disk:{cwd}")
             for spec in setup.mcp:
@@ -88,13 +93,6 @@ class Chat:
         self.models = tuple(dict.fromkeys((self.model, *(one.name for one in self.session.models() if one.usable))))
         self.updates = Updates(self._place)
         _ = self.session.workspace.built  # here, where it keeps nobody waiting
-
-    def _new(self) -> str:
-        """Begin a thread; the one that is current in the database stays so, for notebooks."""
-        before, name = self.session.thread, f"chat-{secrets.token_hex(3)}"
-        self.session.new(name)
-        self.session.switch(before)
-        return name
 
     def _add(self, server: Any) -> None:
         """Start an MCP server of the client's list, with its variables; one that does not start is a line, and no more."""
@@ -143,51 +141,7 @@ class Chat:
         await self._decided(None)  # what an earlier turn still asks
         model = None if self.model == self.session.model else self.model
         stream = self.session.astream(text, images=images, model=model, thread=self.id)
-        return await self._ended(await self._decided(await self._play(stream)))
-
-    async def _decided(self, turn: Turn | None) -> Turn | None:
-        """Return the turn as it stands when nothing of it needs approval any more."""
-        while asked := [call for call in self.thread.asked if call.key not in self.thread.decided]:
-            decisions = [await self._decide(call) for call in asked]
-            turn = await self._play(self.session.aresume(decisions, thread=self.id))
-        return turn
-
-    async def _decide(self, call: PendingCall) -> Decision:
-        change = await asyncio.to_thread(self.session.approvals.change, call)
-        await self.tell(self.updates.begin(call.id, call.name, call.args, "pending", change))
-        card, options = self.updates.card(call, change)
-        answer = await self._client.request_permission(session_id=self.id, tool_call=card, options=options)
-        chosen = getattr(answer.outcome, "option_id", None)
-        if chosen not in (ONCE, ALWAYS, REJECT):
-            self.is_cancelled = True
-            raise asyncio.CancelledError
-        return call.reject() if chosen == REJECT else call.approve(remember=chosen == ALWAYS)
-
-    async def _play(self, stream: AsyncTurnStream) -> Turn | None:
-        with self._in_mode():
-            try:
-                async for event in stream:
-                    for update in self.updates.of(event):
-                        await self.tell(update)
-            finally:
-                await stream.aclose()  # with all kept that was reached
-        return stream.turn
-
-    @contextmanager
-    def _in_mode(self) -> Iterator[None]:
-        """The client's mode holds for its turns alone: the policy is kept in the database, for notebooks, too."""
-        before = policy_of(self.session.options.approve).mode
-        wanted: Any = READ_ONLY if self.mode == READ_ONLY else "outside" if before == READ_ONLY else before
-        if wanted != before:
-            self.session.approvals.mode(wanted)
-        try:
-            yield
-        finally:
-            if wanted != before:
-                self.session.approvals.mode(before)
-
-    async def _ended(self, turn: Turn | None) -> schema.PromptResponse:
-        """Tell the figures of a turn that has ended, and return why it did."""
+        turn = await self._decided(await self._play(stream))
         usage, reason = sum((one.usage for one in self.thread.turns), Usage()), "end_turn"
         if turn is not None and turn.budget is not None and (size := turn.budget.rule.window) is not None:
             facts: dict[str, Any] = {"used": turn.budget.total, "size": size, "session_update": "usage_update"}
@@ -202,3 +156,35 @@ class Chat:
         tokens = {"inputTokens": usage.input, "outputTokens": usage.output, "cachedReadTokens": usage.cached}
         told = {"totalTokens": usage.input + usage.output, **tokens} if usage.exact else None
         return schema.PromptResponse.model_validate({"stopReason": reason, "usage": told})
+
+    async def _decided(self, turn: Turn | None) -> Turn | None:
+        while asked := [call for call in self.thread.asked if call.key not in self.thread.decided]:
+            decisions = list[Decision]()
+            for call in asked:
+                change = await asyncio.to_thread(self.session.approvals.change, call)
+                await self.tell(self.updates.begin(call.id, call.name, call.args, "pending", change))
+                card, options = self.updates.card(call, change)
+                answer = await self._client.request_permission(session_id=self.id, tool_call=card, options=options)
+                chosen = getattr(answer.outcome, "option_id", None)
+                if chosen not in (ONCE, ALWAYS, REJECT):
+                    self.is_cancelled = True
+                    raise asyncio.CancelledError
+                decisions.append(call.reject() if chosen == REJECT else call.approve(remember=chosen == ALWAYS))
+            turn = await self._play(self.session.aresume(decisions, thread=self.id))
+        return turn
+
+    async def _play(self, stream: AsyncTurnStream) -> Turn | None:
+        # The client's mode holds for its turns alone: the policy is kept in the database, for notebooks, too.
+        before = policy_of(self.session.options.approve).mode
+        wanted: Any = READ_ONLY if self.mode == READ_ONLY else "outside" if before == READ_ONLY else before
+        if wanted != before:
+            self.session.approvals.mode(wanted)
+        try:
+            async with aclosing(stream):  # with all kept that was reached
+                async for event in stream:
+                    for update in self.updates.of(event):
+                        await self.tell(update)
+        finally:
+            if wanted != before:
+                self.session.approvals.mode(before)
+        return stream.turn

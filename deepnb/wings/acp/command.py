@@ -33,7 +33,12 @@ def run_acp(*, register: str | None = None, **given: Any) -> int:
         if given.get(name) is not None and "://" not in given[name]:
             given[name] = str(Path(given[name]).expanduser().absolute())
     if register is not None:
-        print(_entry(register, given))
+        words = [w for name in ("model", "keep", "persist") if given.get(name) for w in (f"--{name}", given[name])]
+        words += [w for one in given.get("mcp", ()) for w in ("--mcp", one)] + ["--mount"] * given.get("mount", False)
+        command = [sys.executable, "-m", "deepnb", "acp", *words]
+        entry = {"agent_servers": {"deepnb": {"command": command[0], "args": command[1:]}}}
+        jupyter_ai = _JUPYTER_AI.replace("{command}", json.dumps(command))
+        print(json.dumps(entry, indent=2) if register == "zed" else jupyter_ai)
     else:
         from deepnb.wings.acp.agent import Agent
         from deepnb.wings.acp.chat import Setup
@@ -41,13 +46,3 @@ def run_acp(*, register: str | None = None, **given: Any) -> int:
 
         run(Agent(Setup(**given)))
     return 0
-
-
-def _entry(client: str, given: dict[str, Any]) -> str:
-    """Return what is entered in a client's list of agents to have this command started."""
-    words = [word for name in ("model", "keep", "persist") if given.get(name) for word in (f"--{name}", given[name])]
-    words += [word for one in given.get("mcp", ()) for word in ("--mcp", one)] + ["--mount"] * given.get("mount", False)
-    command = [sys.executable, "-m", "deepnb", "acp", *words]
-    if client == "zed":
-        return json.dumps({"agent_servers": {"deepnb": {"command": command[0], "args": command[1:]}}}, indent=2)
-    return _JUPYTER_AI.replace("{command}", json.dumps(command))

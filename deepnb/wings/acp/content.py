@@ -42,8 +42,14 @@ def read_prompt(blocks: Iterable[Any]) -> tuple[str, list[Any]]:
             path = Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
             if path is not None and path.suffix.lower() in SUFFIXES:
                 images.append(path)
+            elif path is None or path.suffix == ".ipynb":
+                below.append(f"Attached: {block.uri if path is None else f'{path} (read_notebook reads it)'}")
             else:
-                below.append(_linked(block.uri, path))
+                try:
+                    with path.open(encoding="utf-8") as file:
+                        below.append(_quoted(str(path), file.read(_FILE + 1)))
+                except (OSError, UnicodeDecodeError) as error:
+                    below.append(f"Attached: {path}, which can't be read as text ({type(error).__name__})")
         elif hasattr(given, "text"):
             below.append(_quoted(given.uri, given.text))
         else:
@@ -51,17 +57,6 @@ def read_prompt(blocks: Iterable[Any]) -> tuple[str, list[Any]]:
     prompt = "\n\n".join(typed)
     sent = add_words(prompt, "".join(f"\n\n{one}" for one in below)) if below else prompt
     return sent, list(prompt_images(images))
-
-
-def _linked(uri: str, path: Path | None) -> str:
-    """Return the text of a file that the user attached; of anything else where it is."""
-    if path is None or path.suffix == ".ipynb":
-        return f"Attached: {uri if path is None else f'{path} (read_notebook reads it)'}"
-    try:
-        with path.open(encoding="utf-8") as file:
-            return _quoted(str(path), file.read(_FILE + 1))
-    except (OSError, UnicodeDecodeError) as error:
-        return f"Attached: {path}, which can't be read as text ({type(error).__name__})"
 
 
 def _quoted(name: str, text: str) -> str:
@@ -110,8 +105,11 @@ class Updates:
                 yield helpers.update_agent_thought_text("Older messages left the prompt, with a summary of them.\n")
             case turn.ToolStarted():
                 yield self.begin(event.id, event.name, event.args, "in_progress")
-                if event.name == "write_todos" and (plan := _plan(event.args.get("todos"))):
-                    yield helpers.update_plan(plan)
+                todos = event.args.get("todos") if event.name == "write_todos" else None
+                known = [one for one in todos if isinstance(one, Mapping)] if isinstance(todos, list) else []
+                if good := [one for one in known if one.get("status") in ("pending", "in_progress", "completed")]:
+                    plan = (helpers.plan_entry(whole(str(o.get("content", ""))), status=o["status"]) for o in good)
+                    yield helpers.update_plan([*plan])
             case turn.Decided() if event.decision.kind == "reject":
                 yield helpers.update_tool_call(event.decision.call.id, status="failed")
             case turn.ToolEnded():
@@ -141,21 +139,13 @@ class Updates:
         path = args.get("file_path", args.get("path"))
         at = [schema.ToolCallLocation(path=self._place(path))] if isinstance(path, str) else None
         title = f"{name}: {excerpt(word, 80)}" if word else name
-        content = list(self._content(name, args, change)) or None
-        return {"title": title, "kind": _KINDS.get(name, "other"), "content": content, "locations": at, "raw_input": args}  # fmt: skip
-
-    def _content(self, name: str, args: Mapping[str, Any], change: object) -> Iterator[Any]:
-        path, new, old = args.get("file_path"), args.get("new_string", args.get("content")), args.get("old_string")
+        content, file = list[Any](), args.get("file_path")
+        new, old = args.get("new_string", args.get("content")), args.get("old_string")
         if isinstance(change, FileDiff):
-            yield helpers.tool_diff_content(self._place(change.path), change.after or "", change.before)
+            content = [helpers.tool_diff_content(self._place(change.path), change.after or "", change.before)]
         elif isinstance(change, NotebookDiff):
-            for cell in change.cells:
-                yield helpers.tool_diff_content(f"{change.path}#{cell.number}", cell.after or "", cell.before)
-        elif name in WRITES and isinstance(path, str) and isinstance(new, str):
-            yield helpers.tool_diff_content(self._place(path), new, old if isinstance(old, str) else None)
-
-
-def _plan(todos: object) -> list[Any]:
-    known = [one for one in todos if isinstance(one, Mapping)] if isinstance(todos, list) else []
-    good = [one for one in known if one.get("status") in ("pending", "in_progress", "completed")]
-    return [helpers.plan_entry(whole(str(one.get("content", ""))), status=one["status"]) for one in good]
+            cells = ((f"{change.path}#{cell.number}", cell.after or "", cell.before) for cell in change.cells)
+            content = [helpers.tool_diff_content(*cell) for cell in cells]
+        elif name in WRITES and isinstance(file, str) and isinstance(new, str):
+            content = [helpers.tool_diff_content(self._place(file), new, old if isinstance(old, str) else None)]
+        return {"title": title, "kind": _KINDS.get(name, "other"), "content": content or None, "locations": at, "raw_input": args}  # fmt: skip

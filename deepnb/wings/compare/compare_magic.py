@@ -45,15 +45,9 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
         if option in choices:
             raise InvalidError(f"--compare {name} was given twice", f"type all its values in one: {name}=A,B,C")
         choices[option] = [_value(scene, option, word) for word in values.split(",")]
-    steps = comparisons(
-        scene.session.workspace,
-        made.text,
-        choices,
-        base={name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None},
-        thread=run.thread,
-        images=made.filled.images,
-        keep="keep" in run.more,
-    )
+    base = {name: value for name in ("model", "max_steps") if (value := getattr(run, name)) is not None}
+    work, images, keep = scene.session.workspace, made.filled.images, "keep" in run.more
+    steps = comparisons(work, made.text, choices, base=base, thread=run.thread, images=images, keep=keep)
     notes = (*filled_lines(made.filled.filled), *made.filled.notes, *made.notes)
     found = _shown(scene, steps, notes, live=scene.screen.notebook and not run.quiet)
     if run.as_name:
@@ -68,7 +62,6 @@ def refuse_to_keep(scene: Scene, run: AgentRun, *, cell: bool) -> Never:
 
 
 def _shown(scene: Scene, steps: Iterator[Comparison], notes: tuple[str, ...], *, live: bool) -> Comparison:
-    """Show the comparison as it grows, if the page can follow, else when it has ended; return it."""
     output: Output | None = None
     found: Comparison | None = None
 

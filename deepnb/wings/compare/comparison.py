@@ -220,7 +220,16 @@ def _run(
 ) -> Column:
     problem, stopped = "", False
     try:
-        fork, thread = _fork(work, source, options)
+        # It is named as the thread it comes from: what is sent is what would be sent there, and a tape knows it.
+        new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
+        thread = replace(source, **new, asked=(), decided={}, root=None)
+        thread.granted = frozenset()
+        fork = fork_workspace(work, options, thread)
+        fork.home.copy(work.home, source.home)
+        fork.graphs.undoable = fork.home.in_kernel
+        if source.root is not None:
+            fork.state.begin(thread, work.state.values_at(source.snapshot))
+            thread.root = thread.snapshot
     except DeepnbError as error:
         return _ended(column, None, error.typed, False)
     except KeyboardInterrupt:
@@ -254,21 +263,6 @@ def _run(
         return replace(column, thread=made.name)
     finally:
         fork.close()
-
-
-def _fork(work: Workspace, source: Thread, options: Options) -> tuple[Workspace, Thread]:
-    """Return a fork of a thread with options of its own, in a workspace of its own. It is named as the thread it comes
-    from: what is sent is what would be sent there, and a tape knows it."""
-    new: dict[str, Any] = {"turns": list(source.turns), "snapshot": Snapshot(source.name), "files": {}}
-    thread = replace(source, **new, asked=(), decided={}, root=None)
-    thread.granted = frozenset()
-    made = fork_workspace(work, options, thread)
-    made.home.copy(work.home, source.home)
-    made.graphs.undoable = made.home.in_kernel
-    if source.root is not None:
-        made.state.begin(thread, work.state.values_at(source.snapshot))
-        thread.root = thread.snapshot
-    return made, thread
 
 
 def _ended(column: Column, turn: Turn | None, problem: str, stopped: bool) -> Column:

@@ -274,7 +274,10 @@ class Jobs(Sequence[Job]):
         notes = guard.drain()
         if turn is not None:
             with work.current.on(thread):
-                work.backend.take_over(guard, notes)
+                for one in guard.held_changes:  # its files are ours now
+                    work.backend.hold(one.path, one.base, one.text, one.why, one.origin)
+                known = work.backend.notices
+                known.extend(line for line in notes if line not in known)
             work.current.last = turn
         apart.close()
         reader.returned(job)

@@ -91,7 +91,6 @@ class JobCell(Reader):
         self._context.run(self._show_card, job)
 
     def _show_card(self, job: Job) -> None:
-        """Show the card of calls that need approval, and from then on what becomes of the job."""
         if self._button is not None:
             close(self._button)
         scene, turn, below = self._scene, job.turn, self._below
@@ -185,5 +184,4 @@ def _ended(job: Job, turn: Turn | None, problem: DeepnbError | None, buttons: st
 
 
 def _decision(turn: Turn) -> tuple[str, str]:
-    """Return what a turn that waits needs of the user, and the magic that gives it."""
     return ("answer", "%agent resume JSON") if asks_only(turn.asked) else ("approval", "%agent panel approvals")

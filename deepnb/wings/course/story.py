@@ -83,7 +83,6 @@ def _first(answer: str) -> str:
 
 
 def _words(line: str) -> str:
-    """Return a line without its bullet, or the bars of a table."""
     line = line.strip().removeprefix("- ")
     return ": ".join(filter(None, map(str.strip, line.split("|")))) if line.startswith("|") else line
 

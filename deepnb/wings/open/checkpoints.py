@@ -223,7 +223,6 @@ def postgres_checkpoints(url: str) -> Iterator[Checkpoints]:
 
 
 def _from_first(event: Any) -> Any:
-    """Return a compaction, its messages counted from the first of the thread."""
     if not (gone := count(mapping(mapping(event).get(_TAKEN)).get("messages"))):
         return event
     return {**event, **{name: count(event.get(name)) + gone for name in ("cutoff_index", "created_at_index")}}

@@ -107,7 +107,6 @@ def _user(value: Mapping[str, Any]) -> Iterator[it.Item]:
 
 
 def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
-    """Yield what a text that travels as the user's really is."""
     start, size = said.lstrip(), len(said)
     if value.get("isCompactSummary"):
         yield it.Summary(said, size)

@@ -85,21 +85,17 @@ def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
         if kind == "web_search_call":
             yield it.Result(text(item.get("status")), 0, text(item.get("call_id")) or text(item.get("id")))
     elif kind.endswith("_output"):
-        yield _output(item)
+        output = item.get("output", item.get("tools"))
+        structured = (object_of(output.encode(errors="replace")) or {}) if isinstance(output, str) else mapping(output)
+        code = mapping(structured.get("metadata")).get("exit_code")
+        failed = structured.get("success") is False or (isinstance(code, int) and code != 0)
+        if isinstance(structured.get("output"), str):
+            said = text(structured["output"])
+        else:
+            said = content_text(structured.get("content") if isinstance(output, dict) else output)
+        yield it.Result(said, len(said), text(item.get("call_id")), error=failed)
     elif kind in _COMPACTED:
         yield it.Compaction(HIDDEN if item.get("encrypted_content") else content_text(item.get("content")))
-
-
-def _output(item: Mapping[str, Any]) -> it.Result:
-    output = item.get("output", item.get("tools"))
-    structured = (object_of(output.encode(errors="replace")) or {}) if isinstance(output, str) else mapping(output)
-    code = mapping(structured.get("metadata")).get("exit_code")
-    failed = structured.get("success") is False or (isinstance(code, int) and code != 0)
-    if isinstance(structured.get("output"), str):
-        said = text(structured["output"])
-    else:
-        said = content_text(structured.get("content") if isinstance(output, dict) else output)
-    return it.Result(said, len(said), text(item.get("call_id")), error=failed)
 
 
 def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:

@@ -168,7 +168,15 @@ def read_database(path: Path) -> Iterator[sqlite3.Connection]:
     files = [file, *(file.with_name(file.name + side) for side in ("-wal", "-journal"))]
     with TemporaryDirectory(prefix="deepnb-") as folder:
         if any(stamp and stamp[1] for stamp in _stamps(files)[1:]):
-            file, mode = _copy(files, Path(folder)), "mode=rw"
+            for _ in range(_TRIES):  # until the copies are all of one moment
+                before = _stamps(files)
+                for one in files:
+                    Path(folder, one.name).unlink(missing_ok=True)
+                    with suppress(FileNotFoundError):
+                        shutil.copyfile(one, Path(folder, one.name))
+                if _stamps(files) == before:
+                    break
+            file, mode = Path(folder, file.name), "mode=rw"
         try:
             with closing(sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)) as connection:
                 connection.execute("PRAGMA query_only=1")
@@ -188,19 +196,6 @@ def chosen(names: Sequence[str], wanted: str | None, where: str, what: str) -> t
     name = wanted or names[0]
     how = "--list shows them, --thread NAME opens another"
     return name, [f"the database has {len(names):,} {what}s: this is {name}; {how}"] if len(names) > 1 else []
-
-
-def _copy(files: list[Path], folder: Path) -> Path:
-    """Copy a database and what is beside it to a folder, all of one moment; return the copy."""
-    for _ in range(_TRIES):
-        before = _stamps(files)
-        for one in files:
-            (folder / one.name).unlink(missing_ok=True)
-            with suppress(FileNotFoundError):
-                shutil.copyfile(one, folder / one.name)
-        if _stamps(files) == before:
-            break
-    return folder / files[0].name
 
 
 def _stamps(files: list[Path]) -> list[tuple[int, int] | None]:

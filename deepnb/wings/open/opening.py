@@ -7,7 +7,6 @@ Others add a format by an entry point of the group `deepnb.formats` that names a
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from operator import attrgetter, itemgetter
@@ -114,7 +113,17 @@ def list_sessions(path: str | Path, most: int = 500) -> SessionRows:
         return SessionRows(_named(format_of(head).rows(head)))
     known, _ = formats()
     rows: list[SessionRow] = []
-    for file in _files(place):
+    stamped: list[tuple[float, Path]] = []
+    for folder, below, files in os.walk(place, followlinks=False):
+        if len(Path(folder).relative_to(place).parts) >= _DEPTH:
+            below.clear()
+        for name in (one for one in files if not one.startswith("agent-")):  # a nested agent belongs to another session
+            file = Path(folder, name)
+            if (name.endswith(_ENDS) or ".jsonl." in name) and file.is_file() and not file.is_symlink():
+                stamped.append((file.stat().st_mtime, file))
+        if len(stamped) >= _FILES:
+            break
+    for _, file in sorted(stamped, key=itemgetter(0), reverse=True):
         try:
             head = Head.of(file, _GLANCE)
             found = next((one for one in known if one.matches(head)), None)
@@ -131,23 +140,6 @@ def list_sessions(path: str | Path, most: int = 500) -> SessionRows:
 
 def _named(rows: tuple[SessionRow, ...]) -> tuple[SessionRow, ...]:
     return tuple(replace(row, several=True) for row in rows) if len(rows) > 1 else rows
-
-
-def _files(place: Path) -> Iterator[Path]:
-    """Return files that may be sessions, the one that changed last first; no link is followed."""
-    found: list[tuple[float, Path]] = []
-    for folder, names, files in os.walk(place, followlinks=False):
-        if len(Path(folder).relative_to(place).parts) >= _DEPTH:
-            names.clear()
-        for name in files:
-            file = Path(folder, name)
-            if name.startswith("agent-"):  # a nested agent: it belongs to another session
-                continue
-            if (name.endswith(_ENDS) or ".jsonl." in name) and file.is_file() and not file.is_symlink():
-                found.append((file.stat().st_mtime, file))
-        if len(found) >= _FILES:
-            break
-    return (file for _, file in sorted(found, key=itemgetter(0), reverse=True))
 
 
 # -- what a file that no reader knows seems to be, in a few words

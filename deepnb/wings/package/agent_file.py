@@ -105,7 +105,6 @@ def _plain(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def _subagent(agent: Subagent, options: Options, module: Code, known: Sequence[str], models: list[ModelCode]) -> str:
-    """Return the text of a subagent; a model of its own is added to `models`."""
     if agent.more:
         raise CantWriteError(f"has {', '.join(agent.more)}, which is only in this kernel")
     pairs = {name: repr(getattr(agent, name)) for name in ("name", "description", "system_prompt")}

@@ -138,7 +138,6 @@ def _add_name(draft: _Draft, name: str, value: Any, user: Source) -> None:
 
 
 def _called(name: str, add: Callable[[], str]) -> str:
-    """Return what `add` gives; why it can't is said of the name."""
     try:
         return add()
     except CantWriteError as why:

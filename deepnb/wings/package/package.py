@@ -48,7 +48,11 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
     if options.graph is not None:
         what = "only deepnb's own agent is packaged, not your graph"
         raise RefusedError(what, "name the graph in a langgraph.json of your own")
-    place = _place(directory)
+    if not str(directory).strip():
+        raise InvalidError("package needs a directory", "%agent package DIR")
+    place = disk_path(directory).resolve()
+    if place.exists() and not place.is_dir():
+        raise InvalidError(f"{directory} is a file", "choose another name")
     own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
     module = module_of([*options.tools, *own], len(options.tools))
     kept = [tool for tool in options.tools if id(tool) in module.names]
@@ -85,12 +89,22 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
 def _files(
     workspace: Workspace, include: Sequence[str], known: Sequence[str]
 ) -> tuple[list[PackageFile], list[LeftOut]]:
-    backend = workspace.backend
+    backend, options = workspace.backend, workspace.options
     found = backend.glob(ALL_FILES, "/").matches or ()
-    named = workspace.home.memory_paths()
-    there = sorted({*named, *(f["path"] for f in found if not f.get("is_dir"))})
-    wanted = _named(there, include)
-    usual = [path for path in there if path in wanted or _goes_by_default(workspace, path)]
+    there = sorted({*workspace.home.memory_paths(), *(f["path"] for f in found if not f.get("is_dir"))})
+    wanted = set[str]()
+    for name in include:  # a file, or all below a directory; never the journal
+        path = f"/{name.strip('/')}"
+        named = {one for one in there if (one == path or one.startswith(f"{path}/")) and "/.deepnb/" not in one}
+        if not named:
+            raise NotFoundError(f"the agent has no file {path}", "session.files lists them")
+        wanted |= named
+    # Memory files, skills and subagents go by default, but for those that are mounted.
+    below = [f"{source.rstrip('/')}/" for source in options.skills] if options.enable_skills else []
+    below += [FOLDER] if options.enable_subagents else []
+    read, mounts = options.memory if options.enable_memory else (), tuple(workspace.home.storage.mounts)
+    wanted |= {p for p in there if (p in read or p.startswith(tuple(below))) and not p.startswith(mounts)}
+    usual = [path for path in there if path in wanted]
     threads = [workspace.threads[name] for name in workspace.threads.names]
     messages = [one for thread in threads for one in thread.snapshot.messages]
     # What was read of the agent's files is neither of others nor of the user.
@@ -121,29 +135,6 @@ def _files(
     return files, left_out
 
 
-def _named(there: Sequence[str], include: Sequence[str]) -> set[str]:
-    """Return the files that are named, or below a directory that is; never the journal."""
-    out = set[str]()
-    for name in include:
-        path = f"/{name.strip('/')}"
-        below = {one for one in there if one == path or one.startswith(f"{path}/")}
-        below -= {one for one in below if "/.deepnb/" in one}
-        if not below:
-            raise NotFoundError(f"the agent has no file {path}", "session.files lists them")
-        out |= below
-    return out
-
-
-def _goes_by_default(workspace: Workspace, path: str) -> bool:
-    """Return whether a file is one of the memory files, a skill or a subagent, and not mounted."""
-    options = workspace.options
-    if path.startswith(tuple(workspace.home.storage.mounts)):
-        return False
-    folders = [f"{source.rstrip('/')}/" for source in options.skills] if options.enable_skills else []
-    folders += [FOLDER] if options.enable_subagents else []
-    return (options.enable_memory and path in options.memory) or path.startswith(tuple(folders))
-
-
 def _through_the_gate(
     path: str, content: bytes, heard: tuple[Sequence[str], Sequence[str]], passed: frozenset[str]
 ) -> tuple[bytes, str]:
@@ -163,15 +154,6 @@ def _through_the_gate(
         raise CantWriteError(f"has a line that reads like an instruction, out of a text that is not yours: {shown!r}")
     clean = redact(text)
     return clean.encode(), "" if clean == text else f"masked: {reasons(credentials(text))}"
-
-
-def _place(directory: str | Path) -> Path:
-    if not str(directory).strip():
-        raise InvalidError("package needs a directory", "%agent package DIR")
-    place = disk_path(directory).resolve()
-    if place.exists() and not place.is_dir():
-        raise InvalidError(f"{directory} is a file", "choose another name")
-    return place
 
 
 def _written(made: Package) -> Package:

@@ -139,7 +139,6 @@ class EventFeed:
             )
 
     def _enclosing(self, one: Mapping[str, Any]) -> UUID | None:
-        """Return the run of the tool that an event happened in, the innermost."""
         found = next((run for run in reversed(one.get("parent_ids") or ()) if run in self._tools), None)
         return UUID(found) if found else None
 
