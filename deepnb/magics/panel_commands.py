@@ -9,7 +9,7 @@ from operator import attrgetter
 from deepnb.magics import ask
 from deepnb.magics.ask import MODES
 from deepnb.magics.memory_commands import memory_tabs, memory_twin
-from deepnb.magics.pictures import budget_picture, history_picture, skills_picture
+from deepnb.magics.pictures import budget_picture, head_picture, history_picture, skills_picture
 from deepnb.magics.scene import Args, Result, Scene
 from deepnb.magics.skills_commands import skills_rows
 from deepnb.values.approvals import Decision
@@ -112,13 +112,13 @@ def agent_panel(scene: Scene, args: Args) -> Result:
 
 def agent_dashboard(scene: Scene, args: Args) -> Result:
     names = READ if scene.sessions.read_only else tuple(filter(scene.session.features.has, KINDS))
-    return _show(scene, names, f"dashboard: {', '.join(names)}")
+    return _show(scene, names, f"dashboard: {', '.join(names)}", (partial(head_picture, scene.session),))
 
 
-def _show(scene: Scene, names: tuple[str, ...], text: str) -> Result:
+def _show(scene: Scene, names: tuple[str, ...], text: str, above: tuple[Callable[[], View], ...] = ()) -> Result:
     parts = [(name.capitalize(), *_part(scene, name)) for name in names]
-    panel = Tabs([(name, make()) for name, make, _ in parts]) if scene.screen.notebook else None
-    scene.show_panel(panel, lambda: Stack(*(twin() for *_, twin in parts)), text)
+    panel = Tabs([(n, make()) for n, make, _ in parts], [*map(Page, above)]) if scene.screen.notebook else None
+    scene.show_panel(panel, lambda: Stack(*(twin() for twin in above), *(twin() for *_, twin in parts)), text)
     return None
 
 

@@ -26,7 +26,7 @@ from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
-from deepnb.views.status import StatusInfo, status_view
+from deepnb.views.status import StatusInfo, head_view, status_view
 from deepnb.views.subagents import SubagentRow, subagents_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
@@ -108,6 +108,16 @@ def status_picture(session: Session) -> Picture:
         lacks=tuple(one.name for one in session.features.lacks if not one.ours),
     )
     return status_view(info)
+
+
+def head_picture(session: Session) -> Picture:
+    """Return the row that stays above the tabs of the dashboard."""
+    has_memory = session.features.has("memory") and not session.workspace.current.read_only
+    log, held = session.memory.log_entries() if has_memory else (), session.memory.pending() if has_memory else ()
+    found = ((len(session.approvals.asked()), "call"), (len(held), "change"))
+    waits = [counted(count, noun) for count, noun in found if count]
+    turns, last = len(session.turns), log[-1] if log else None
+    return head_view(session.model, session.thread, turns, session.budget(), waits, last)
 
 
 def budget_picture(session: Session) -> BudgetView:

@@ -139,22 +139,25 @@ class ActionPanel:
 
 
 class Tabs:
-    """Panels side by side, one of them seen.
+    """Panels of which one is seen, below those that always are.
 
     ipywidgets cuts the names of tabs on a narrow page, where these go on in the next line.
     """
 
-    def __init__(self, panels: Sequence[tuple[str, Refreshable]]) -> None:
+    def __init__(self, panels: Sequence[tuple[str, Refreshable]], above: Sequence[Refreshable] = ()) -> None:
         import ipywidgets as w
 
-        self._panels = [panel for _, panel in panels]
+        self._panels, self._above = [panel for _, panel in panels], above
         self._tab = w.Tab([p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0)
         self._tab.add_class("deepnb-tabs")
         on_change(self._tab, self.refresh, "selected_index")
-        self.widget: Any = w.VBox([w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab])
+        style = w.HTML(TAB_STYLE, layout=w.Layout(display="none"))
+        self.widget: Any = w.VBox([style, *(panel.widget for panel in above), self._tab])
 
     def refresh(self) -> None:
-        """Show the one that is seen as things are now; the others follow when they are turned to."""
+        """Show those that are seen as things are now; the others follow when they are turned to."""
+        for panel in self._above:
+            panel.refresh()
         if (at := self._tab.selected_index) is not None:
             self._panels[at].refresh()
 

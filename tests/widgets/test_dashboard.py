@@ -157,3 +157,10 @@ def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shel
     shell.ok("%agent fork idea")
     assert "○" in shell.ok("%agent panel threads") and "context" not in shell.ok("%agent panel threads")
     assert "request of turn 1, call 1" in shell.ok("%agent panel prompt")
+    shell.ok("%memory add the pump is called Berta")
+    budget, row = shell.session.budget(), shell.ok("%agent dashboard").partition("\n\n")[0]
+    free = budget.rule.window - budget.total
+    for words in (f"{budget.total:,} of {budget.rule.window:,} tokens", f"{free:,} free", "(85 %)", "idea · 1 turn",
+                  f"trigger {budget.rule.trigger_tokens:,}", "user · /AGENTS.md · + the pump is called Berta",
+                  "nothing needs your approval", "offline (no LLM)"):  # fmt: skip
+        assert words in row, words
