@@ -82,16 +82,19 @@ class Workspace:
     def turns(self) -> Turns:
         return Turns(self.thread.turns)
 
-    def fills(self) -> tuple[list[int], list[int]]:
-        """Return (tokens of each request for an answer, indices of those that a compaction came before)."""
-        totals: list[int] = []
-        compactions: list[int] = []
-        for event in (e for turn in self.turns for e in turn.events if not e.path):
+    def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+        """Return tokens of each request for an answer, indices of those that a compaction came before, and their places.
+
+        A place is a turn, and the number of the call there.
+        """
+        totals, compactions, places = list[int](), list[int](), list[tuple[int, int]]()
+        for turn, event in ((one, e) for one in self.turns for e in one.events if not e.path):
             if isinstance(event, Compacted):
                 compactions.append(len(totals))
             elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
                 totals.append(event.call.budget.total)
-        return totals, [at for at in compactions if at < len(totals)]
+                places.append((turn.number, event.call.number))
+        return totals, [at for at in compactions if at < len(totals)], places
 
     @property
     def snapshot(self) -> Snapshot:

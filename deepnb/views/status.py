@@ -91,16 +91,16 @@ def head_view(
         "thread": f"{thread} · {counted(turns, 'turn')}",
         "context": " · ".join(filter(None, (_left(budget, share=True, turns=False), trigger, free))),
         "approvals": ", ".join(waits) or "nothing needs your approval",
-        "memory": f"last change: {changed}" if changed else "",
+        "memory": f"last change {changed}" if changed else "",
     }
     rows = {name: value for name, value in rows.items() if value}
     lines = [f"  {name:<9} {value}" for name, value in rows.items()]
     waiting = h.swatch(rows["approvals"], h.ORANGE.format(0.25)) if waits else rows["approvals"]
     cells = {**rows, "approvals": waiting}.items()
-    facts = (h.el("span", h.muted(name, " "), value, style="margin:0 1.4em 0 0") for name, value in cells)
+    facts = (h.join(h.el("span", h.muted(name), " ", value, style="margin:0 1em 0 0"), " ") for name, value in cells)
     bar = h.el("div", bar_html(budget_view(budget)), style="flex:1 1 24em;min-width:0") if budget else None
     line = h.el("div", h.el("div", *facts, style="flex:2 1 28em;min-width:0"), bar, style="display:flex;flex-wrap:wrap")
-    return Picture((), [gauge_line(budget), *lines] if budget else lines, [line])
+    return Picture((), [gauge_line(budget), *lines] if budget else lines, [line], wide=True)
 
 
 def _left(budget: Budget | None, share: bool = False, turns: bool = True) -> str:

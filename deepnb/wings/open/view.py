@@ -28,7 +28,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
     """Return the first picture of a session that was opened as the thread `name`."""
     rows = [(what, text) for what, text in _rows(index) if text]
     lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
-    figures, marks = context_series(index.turns)
+    figures, marks, _ = context_series(index.turns)
     if len(figures) > 1:
         ends = f"{figures[0]:,} → {figures[-1]:,} tokens over {counted(len(figures), 'call')}"
         ends += f", {counted(index.compactions, 'compaction')} ({MARK})" if marks else ""
@@ -98,15 +98,17 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     yield "unreadable", counted(index.bad, "line") if index.bad else ""
 
 
-def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
-    """Return (tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
-    figures, marks = list[int](), list[int]()
-    for event in (one for turn in turns for one in turn.events if not one.path):
+def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return tokens of each request of the main agent for an answer, indices of those that a compaction came before, and
+    turn and number there of each."""
+    figures, marks, places = list[int](), list[int](), list[tuple[int, int]]()
+    for turn, event in ((one, e) for one in turns for e in one.events if not e.path):
         if isinstance(event, Compacted):
             marks.append(len(figures))
         elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (given := event.call.spent.input):
             figures.append(given)
-    return figures, sorted({mark for mark in marks if mark < len(figures)})
+            places.append((turn.number, event.call.number))
+    return figures, sorted({mark for mark in marks if mark < len(figures)}), places
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
