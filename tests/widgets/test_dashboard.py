@@ -143,6 +143,37 @@ def test_what_is_chosen_is_what_each_tab_shows_and_a_bar_leads_to_its_request(sh
     assert len(session.turns) == 3
 
 
+def test_a_line_of_memory_is_changed_where_it_is_shown_and_the_change_undone(shell: Shell) -> None:
+    """What is typed stays while others write and where it is refused; an empty line goes; each change names its undo."""
+    scene, memory = shell.ip._deepnb.scene, shell.session.memory
+    shell.ok("%memory add one")
+    shell.ok("%memory add two")
+    with patch.object(scene, "screen", Cell()):
+        shell.ok("%memory panel")
+        panel = scene.screen.widgets[0]
+    named = {one.description: one for one in below(panel) if getattr(one, "description", "")}
+    line, area, save, undo = (named[word] for word in ("Line", "becomes", "Save line", "Undo"))
+    assert (line.label, area.value) == ("/AGENTS.md 2: - two", "- two")
+    line.index, area.value = 0, "- uno"
+    shell.ok("%memory add three")
+    assert (line.index, area.value) == (0, "- uno")
+    save.click()
+    assert memory.text() == "/AGENTS.md\n\n- uno\n- two\n- three\n"
+    last = memory.log_entries()[-1]
+    assert last.origin == "user" and f"saved /AGENTS.md: %memory revert {last.id} undoes that" in " ".join(html(panel))
+    area.value = "- my key is sk-proj-4f8Gh2Kq9LmZx7Wv3Nb6Tc1Yd5Re0Up8Aq2Sw4Df6Gh8Jk"
+    save.click()
+    assert "sk-proj" in area.value and memory.log_entries()[-1] == last, "a refusal leaves what was typed"
+    area.value = ""
+    save.click()
+    assert memory.text() == "/AGENTS.md\n\n- two\n- three\n"
+    undo.click()
+    undo.click()
+    undo.click()
+    assert memory.text() == "/AGENTS.md\n\n- uno\n- two\n- three\n", "an undo is a change, too"
+    assert "reverted change" in shell.ok("%memory revert 3") and "undoes that" in shell.ok("%memory revert 2")
+
+
 def below(widget: Any) -> list[Any]:
     return [widget, *(one for child in getattr(widget, "children", ()) for one in below(child))]
 
