@@ -302,7 +302,7 @@ def _tools(session: Session) -> dict[str, tuple[str, bool]]:
         return {}
     budget, off = session.budget(), session.options.tools_off
     sizes = {item.name: item.tokens for item in (budget.items if budget else ()) if item.part == "tools"}
-    names = sorted({*(name for name, _ in session.workspace.built.tools), *off}, key=lambda n: (-sizes.get(n, 0), n))
+    names = sorted({*(name for name, _ in session.workspace.built.tools), *off})  # so that no box moves at a click
     words = {name: f"{name} · {sizes[name]:,}" if name in sizes and name not in off else name for name in names}
     return {name: (words[name], name not in off) for name in names}
 

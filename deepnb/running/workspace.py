@@ -24,7 +24,7 @@ from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
 from deepnb.values.fingerprint import fingerprint
 from deepnb.values.lazy import Memo
-from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turns
+from deepnb.values.turn import Snapshot, Turns, fills
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -83,18 +83,8 @@ class Workspace:
         return Turns(self.thread.turns)
 
     def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-        """Return tokens of each request for an answer, indices of those that a compaction came before, and their places.
-
-        A place is a turn, and the number of the call there.
-        """
-        totals, compactions, places = list[int](), list[int](), list[tuple[int, int]]()
-        for turn, event in ((one, e) for one in self.turns for e in one.events if not e.path):
-            if isinstance(event, Compacted):
-                compactions.append(len(totals))
-            elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
-                totals.append(event.call.budget.total)
-                places.append((turn.number, event.call.number))
-        return totals, [at for at in compactions if at < len(totals)], places
+        """Return what `values.turn.fills` does, by our own count."""
+        return fills(self.turns, lambda call: call.budget.total)
 
     @property
     def snapshot(self) -> Snapshot:

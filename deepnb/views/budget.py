@@ -50,19 +50,6 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A call in the plot."""
-
-    place: tuple[int, int]
-    """Its turn, and its number there."""
-    words: str
-    height: int
-    """In percent of the frame."""
-    compacted: bool
-    """Whether a compaction came before it."""
-
-
-@dataclass(frozen=True)
 class BudgetView:
     """One request against its rule; `budget` is None before the first model call."""
 
@@ -191,18 +178,15 @@ class BudgetView:
         return plot_sizes(self._last_calls[0], self.budget.rule.drawn)[1] if self.budget else None
 
     @property
-    def bars(self) -> tuple[Bar, ...]:
-        """The newest calls, as the plot shows them."""
+    def bars(self) -> dict[tuple[int, int], tuple[str, int, bool]]:
+        """Place of each of the newest calls -> its words, its height in percent, whether a compaction came before it."""
         figures, marks = self._last_calls
         heights = plot_sizes(figures, self.budget.rule.drawn if self.budget else None)[0]
-        found = []
-        for n, (place, figure) in enumerate(
-            zip(self.places[-len(figures) :] if figures else (), figures, strict=False)
-        ):
-            words = f"turn {place[0]}, call {place[1]}: {counted(figure, 'token')}"
-            words += ", after a compaction" if n in marks else ""
-            found.append(Bar(place, words, heights[n], n in marks))
-        return tuple(found)
+        found = {}
+        for n, (turn, call) in enumerate(self.places[-len(figures) :] if figures else ()):
+            words = f"turn {turn}, call {call}: {counted(figures[n], 'token')}"
+            found[turn, call] = (words + ", after a compaction" * (n in marks), heights[n], n in marks)
+        return found
 
     @property
     def plot_title(self) -> str:

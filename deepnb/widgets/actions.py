@@ -229,7 +229,8 @@ class Tabs:
             self._tab.add_class("deepnb-tabs")
             on_change(self._tab, self._turned, "selected_index")
             below = [w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab]
-        self.widget: Any = w.VBox([*(panel.widget for panel in above), *below])
+        self._said = w.HTML()
+        self.widget: Any = w.VBox([*(panel.widget for panel in above), self._said, *below])
         self.refresh()
 
     def _turned(self) -> None:
@@ -245,17 +246,28 @@ class Tabs:
         return True
 
     def refresh(self) -> None:
-        """Show those that are seen as things are now; the others follow when they are turned to."""
-        for panel in self._above:
-            panel.refresh()
-        if (at := self._tab.selected_index if self._tab else 0) is None:
-            return
-        name = list(self._panels)[at]
-        if name in self._made:
-            self._made[name].refresh()
-        else:
-            self._made[name] = self._panels[name]()
-            self._places[at].children = [self._made[name].widget]
+        """Show those that are seen as things are now; the others follow when they are turned to.
+
+        One that can't be shown is said: an error here must not end the turn.
+        """
+        at = self._tab.selected_index if self._tab else 0
+        try:
+            for panel in self._above:
+                panel.refresh()
+            if at is not None and (name := list(self._panels)[at]) in self._made:
+                self._made[name].refresh()
+            elif at is not None:
+                self._made[name] = self._panels[name]()
+                self._places[at].children = [self._made[name].widget]
+            failed = ""
+        except Exception as error:
+            failed = failed_view(error).html()
+        set_html(self._said, failed)
+
+
+def failed_view(error: Exception) -> View:
+    """Return a line that says why something can't be shown."""
+    return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
 
 
 def attempt(act: Callable[[], object], said: Any) -> bool:

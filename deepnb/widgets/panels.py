@@ -8,10 +8,21 @@ from typing import Any
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
 from deepnb.views.bar import BAR, CHOSEN, HIGH, LEVEL
-from deepnb.views.budget import Bar, BudgetView
+from deepnb.views.budget import BudgetView
 from deepnb.views.text import short
 from deepnb.views.view import Picture, Stack, View, notice_view
-from deepnb.widgets.actions import Refreshable, attempt, button, close, fill, offer, on_change, set_html, shown
+from deepnb.widgets.actions import (
+    Refreshable,
+    attempt,
+    button,
+    close,
+    failed_view,
+    fill,
+    offer,
+    on_change,
+    set_html,
+    shown,
+)
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -107,9 +118,8 @@ class Chooser:
         self._filling, last = True, self._last()
         turn, call = self._chosen if self._chosen and self._chosen[0] <= last else (last, None)
         around = range(max(1, turn - LISTED), min(last, turn + LISTED) + 1)
-        offer(
-            self._turn, [(self._words(n), n) for n in sorted({*around, *range(max(1, last), last + 1)})], turn or None
-        )
+        numbers = sorted({*around, *range(max(1, last), last + 1)})
+        offer(self._turn, [(self._words(n), n) for n in numbers], turn or None)
         calls = list(self._calls(turn)) if turn else []
         newest = calls[-1][1] if calls else None
         call = call if any(call == number for _, number in calls) else newest
@@ -134,11 +144,11 @@ class Bars:
 
     def refresh(self) -> None:
         view = self._view()
-        self._made = {bar.place: self._made.get(bar.place) or self._bar(bar) for bar in view.bars}
-        for bar in view.bars:
-            one = self._made[bar.place]
-            one.tooltip, one.layout.height = bar.words, f"{bar.height}%"
-            one.style.button_color = CHOSEN if bar.place == self._at.place else BAR
+        self._made = {place: self._made.get(place) or self._bar(place, bar[2]) for place, bar in view.bars.items()}
+        for place, (words, height, _) in view.bars.items():
+            one = self._made[place]
+            one.tooltip, one.layout.height = words, f"{height}%"
+            one.style.button_color = CHOSEN if place == self._at.place else BAR
         if list(self._bars.children) != list(self._made.values()):
             fill(self._bars, [*self._made.values()])
         high, there = view.line, bool(self._made)
@@ -147,9 +157,9 @@ class Bars:
         set_html(self._title, h.label(view.plot_title) if there else "")
         set_html(self._ends, h.muted(view.plot_ends) if there else "")
 
-    def _bar(self, bar: Bar) -> Any:
-        made = button("", bar.words, partial(self._at.show, *bar.place))
-        left = "1px dashed #888" if bar.compacted else "1px solid transparent"
+    def _bar(self, place: Place, compacted: bool) -> Any:
+        made = button("", "", partial(self._at.show, *place))
+        left = "1px dashed #888" if compacted else "1px solid transparent"
         look = {"flex": "0 1 14px", "min_width": "0", "margin": "0 1px 0 0", "padding": "0", "border_left": left}
         for name, value in look.items():
             setattr(made.layout, name, value)
@@ -213,7 +223,7 @@ def _drawn(source: Source) -> View:
     try:
         return source()
     except Exception as error:
-        return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
+        return failed_view(error)
 
 
 @dataclass(frozen=True)

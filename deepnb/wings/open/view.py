@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.turn import Compacted, ModelEnded
+from deepnb.values.turn import fills
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
@@ -99,16 +99,7 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
 
 
 def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    """Return tokens of each request of the main agent for an answer, indices of those that a compaction came before, and
-    turn and number there of each."""
-    figures, marks, places = list[int](), list[int](), list[tuple[int, int]]()
-    for turn, event in ((one, e) for one in turns for e in one.events if not e.path):
-        if isinstance(event, Compacted):
-            marks.append(len(figures))
-        elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (given := event.call.spent.input):
-            figures.append(given)
-            places.append((turn.number, event.call.number))
-    return figures, sorted({mark for mark in marks if mark < len(figures)}), places
+    return fills(turns, lambda call: call.spent.input)
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:
