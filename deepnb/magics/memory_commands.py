@@ -1,11 +1,10 @@
 """The subcommands of %memory: session and arguments -> what is shown."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from deepnb.backends.merge import Conflict
+from deepnb.magics.panel_commands import and_undo, memory_panel, pending_picture
 from deepnb.magics.pictures import memory_picture, unjoined
 from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
 from deepnb.magics.tool_commands import written
@@ -14,12 +13,11 @@ from deepnb.values.agent import FOLDER
 from deepnb.values.errors import InvalidError
 from deepnb.values.files import check_path, file_diffs
 from deepnb.views.diff import diff_view
-from deepnb.views.memory import BRIEF, entry_view, journal_view, part_words, pending_view
+from deepnb.views.memory import part_words
 from deepnb.views.search_marks import hits_view
-from deepnb.views.text import counted, short
+from deepnb.views.text import counted
 from deepnb.views.view import Stack, TextView, View, notice_view, table_view
-from deepnb.widgets.actions import ActionPanel, Row, Tabs
-from deepnb.widgets.panels import Editor, Saved, TurnPanel, folded
+from deepnb.widgets.panels import Editor, Saved, folded
 from deepnb.widgets.progress import Progress
 
 
@@ -75,55 +73,6 @@ def memory_promote(scene: Scene, args: Args) -> Result:
     return Stack(table, diff_view([made.change], "proposed change"), next_)
 
 
-def memory_panel(scene: Scene, args: Args) -> Result:
-    panel = memory_tabs(scene) if scene.screen.notebook else None
-    text = "memory panel: memory by turn, its journal, changes that need your approval"
-    scene.show_panel(panel, partial(memory_twin, scene), text)
-    return None
-
-
-def memory_tabs(scene: Scene) -> Tabs:
-    """Return live panels of memory by turn, its journal and pending changes."""
-    session, memory = scene.session, scene.session.memory
-
-    def journal_rows() -> list[Row]:
-        newest = list(reversed(memory.log_entries()))[:10]
-        return [Row(one.id, entry_view(one), [("revert", partial(memory.revert, one.id))]) for one in newest]
-
-    def pending_rows() -> list[Row]:
-        rows = []
-        for one in memory.pending():
-            acts = [("accept", partial(memory.accept, one.id)), ("drop", partial(memory.drop, one.id))]
-            rows.append(Row(one.id, pending_view([(one.id, one.why, one.change)]), acts))
-        return rows
-
-    now = partial(memory_picture, memory)
-    turns = TurnPanel(lambda: len(session.turns), partial(changes_of_turn, scene), now)
-    if session.workspace.current.read_only:
-        return Tabs([("Memory", turns)])
-    journal = ActionPanel(journal_rows, journal_view(()))
-    pending = ActionPanel(pending_rows, pending_view(()))
-    return Tabs([("Memory", turns), ("Journal", journal), ("Pending", pending)])
-
-
-def memory_twin(scene: Scene) -> View:
-    memory = scene.session.memory
-    picture = replace(memory_picture(scene.session.memory), room=BRIEF)
-    if scene.session.workspace.current.read_only:
-        edited = next((turn.number for turn in reversed(scene.session.turns) if memory.changes_in(turn)), None)
-        return Stack(picture, changes_of_turn(scene, edited)) if edited else picture
-    views = [picture, changes_of_turn(scene, len(scene.session.turns)), journal_view(memory.log_entries(), most=3)]
-    return Stack(*views, _pending(scene)) if memory.pending() else Stack(*views)
-
-
-def changes_of_turn(scene: Scene, turn: int) -> View:
-    if not turn:
-        return diff_view((), "before turn 1")
-    record = scene.session.turn(turn)
-    changed = scene.session.memory.between(record.before, record.after)
-    return diff_view(changed, f"memory in turn {turn}", short(record.prompt, 60))
-
-
 def memory_show(scene: Scene, args: Args) -> Result:
     memory = scene.session.memory
     if args["path"]:
@@ -165,8 +114,9 @@ def memory_log(scene: Scene, args: Args) -> Result:
 
 def memory_revert(scene: Scene, args: Args) -> Result:
     before = scene.session.snapshot
-    path = scene.session.memory.revert(args["id"])
-    return _changed(scene, before, f"reverted change {args['id']} in {path}", _made_now(scene, path))
+    path, undo = and_undo(scene.session.memory, lambda: scene.session.memory.revert(args["id"]))
+    title = f"reverted change {args['id']} in {path}: {undo}"
+    return _changed(scene, before, title, _made_now(scene, path))
 
 
 def memory_why(scene: Scene, args: Args) -> Result:
@@ -312,10 +262,6 @@ def _made_now(scene: Scene, path: str) -> list[View]:
     return _warnings(path, log[-1].conflicts) if log else []
 
 
-def _pending(scene: Scene) -> View:
-    return pending_view([(one.id, one.why, one.change) for one in scene.session.memory.pending()], scene.stamp)
-
-
 _COMMANDS: Iterable[Command] = (
     *(memory_panel, memory_show, memory_add, memory_write, memory_diff, memory_log, memory_revert, memory_why),
     *(memory_edit, memory_load, memory_save, memory_rm, memory_forget, memory_accept, memory_drop, memory_keep),
@@ -323,6 +269,6 @@ _COMMANDS: Iterable[Command] = (
 )
 MEMORY: dict[str, Command] = {
     "picture": lambda scene, _: memory_picture(scene.session.memory),
-    "pending": lambda scene, _: _pending(scene),
+    "pending": lambda scene, _: pending_picture(scene),
     **{command.__name__.removeprefix("memory_"): command for command in _COMMANDS},
 }

@@ -15,7 +15,7 @@ from deepnb.values.approvals import PendingCall, PendingCalls
 from deepnb.values.budget import Budget
 from deepnb.values.files import FileDiff, FileDiffs
 from deepnb.values.offload import HistorySections, Offload
-from deepnb.values.turn import ThreadInfo, ThreadInfos, Turn, Turns, Usage
+from deepnb.values.turn import Compacted, ThreadInfo, ThreadInfos, Turn, Turns, Usage
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views.agent import models_view, stack_view
@@ -26,7 +26,7 @@ from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
 from deepnb.views.memory import MemoryView, memory_view
 from deepnb.views.skills import SkillsView, skills_view
-from deepnb.views.status import StatusInfo, status_view
+from deepnb.views.status import StatusInfo, head_view, status_view
 from deepnb.views.subagents import SubagentRow, subagents_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
@@ -118,18 +118,38 @@ def status_picture(session: Session) -> Picture:
     return status_view(info)
 
 
-def budget_picture(session: Session) -> BudgetView:
-    """Return the gauge of the last request, with the totals of the calls until then."""
-    totals, marks = session.workspace.fills()
+def head_picture(session: Session) -> Picture:
+    """Return the row that stays above the tabs of the dashboard."""
+    has_memory = session.features.has("memory") and not session.workspace.current.read_only
+    log, held = session.memory.log_entries() if has_memory else (), session.memory.pending() if has_memory else ()
+    found = ((len(session.approvals.asked()), "call"), (len(held), "change"))
+    waits = [counted(count, noun) for count, noun in found if count]
+    turns, last = len(session.turns), log[-1] if log else None
+    return head_view(session.model, session.thread, turns, session.budget(), waits, last)
+
+
+def budget_picture(session: Session, place: tuple[int, int] | None = None) -> BudgetView:
+    """Return the gauge of the next request, or that of call `place` (turn, number), with the totals of all calls."""
+    totals, marks, places = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
     nested, cached = session.subagents.spent(), last_cached(session.turns)
     view = budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
-    return replace(view, features=session.features)
+    view = replace(view, features=session.features, places=tuple(places))
+    if place is None:
+        return view
+    turn = session.turn(place[0])
+    budget = next((call.budget for call in turn.calls if call.number == place[1]), turn.budget)
+    stamp = f"thread {session.thread}, turn {place[0]}" + (f", call {place[1]}" if place[1] else "")
+    return replace(view, budget=budget, stamp=stamp, cost=None, cached=None, nested={})
 
 
-def history_picture(session: Session, search: str | None = None) -> HistoryView:
-    view = history_view(session.history(), session.memory.stamp, search, session.brought_back)
-    return view if session.features.allows(view.empty) else replace(view, empty=view.empty.partition(", or")[0])
+def history_picture(session: Session, search: str | None = None, turn: int | None = None) -> HistoryView:
+    """Return what was offloaded, or what had been by the end of a turn."""
+    later = [e.offload for one in session.turns[turn:] for e in one.events if isinstance(e, Compacted)] if turn else []
+    sections = [section for section in session.history() if section.offload not in later]
+    view = history_view(sections, session.memory.stamp, search, session.brought_back)
+    compacts = session.features.allows(view.empty) and not session.workspace.current.read_only
+    return view if compacts else replace(view, empty=view.empty.partition(", or")[0])
 
 
 def memory_picture(memory: SessionMemory) -> MemoryView:
@@ -139,6 +159,7 @@ def memory_picture(memory: SessionMemory) -> MemoryView:
     memory.mark_shown(snapshot)
     state, shares = memory.known_state, memory.shares()
     made = memory_view(snapshot, memory.shown, memory.count, memory.stamp, unjoined(memory), conflicts, state, shares)
+    made = replace(made, empty="no memory file was edited in this session") if state else made
     return replace(made, hints=(*made.hints, line)) if (line := memory.embedding) else made
 
 

@@ -1,21 +1,13 @@
 """The subcommands of %skills: session and arguments -> what is shown."""
 
 from collections.abc import Iterable
-from functools import partial
 
+from deepnb.magics.panel_commands import skills_panel
 from deepnb.magics.pictures import skills_picture
 from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
-from deepnb.views.skills import EMPTY, findings_view, skill_card, skill_view
+from deepnb.views.skills import findings_view, skill_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view
-from deepnb.widgets.actions import ActionPanel, Row
-
-
-def skills_panel(scene: Scene, args: Args) -> Result:
-    panel = ActionPanel(lambda: skills_rows(scene), notice_view(EMPTY)) if scene.screen.notebook else None
-    text = "skills panel: what each costs, which were read, enable and disable"
-    scene.show_panel(panel, lambda: skills_picture(scene.session.skills), text)
-    return None
 
 
 def skills_new(scene: Scene, args: Args) -> Result:
@@ -96,14 +88,3 @@ SKILLS: dict[str, Command] = {
     "show": lambda scene, args: skill_view(*scene.session.skills.show(args["name"]), scene.stamp),
     **{command.__name__.removeprefix("skills_"): command for command in _COMMANDS},
 }
-
-
-def skills_rows(scene: Scene) -> list[Row]:
-    """Return a card for each skill, with what can be done with it; made anew when what the card shows has changed."""
-    made, skills = [], scene.session.skills
-    for row in skills_picture(skills).rows:
-        state = " · ".join([row.name, row.cost, *row.facts, row.skill.problem or ""])
-        words = ("disable", "unpin" if row.pinned else "pin") if row.skill.enabled else ("enable",)
-        acts = [] if row.skill.problem else [(word, partial(getattr(skills, word), row.skill.name)) for word in words]
-        made.append(Row(row.skill.path, skill_card(row), acts, state))
-    return made

@@ -229,7 +229,7 @@ graph
 panel  ?what:choice{memory|budget|history|skills|prompt|threads|approvals}
     show a live panel: budget and history, or the one you name
 dashboard
-    show all live panels as tabs: memory, budget, history, skills, prompt, threads, approvals
+    show all live panels as tabs below one choice of a turn; to dock it, right-click it: Create New View for Cell Output
 """
 _MEMORY = """
 panel

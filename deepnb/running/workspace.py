@@ -24,7 +24,7 @@ from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import DeepnbError
 from deepnb.values.fingerprint import fingerprint
 from deepnb.values.lazy import Memo
-from deepnb.values.turn import Compacted, ModelEnded, Snapshot, Turns
+from deepnb.values.turn import Snapshot, Turns, fills
 from deepnb.wiring.options import Options, changed, check_sizes, model_of, sizes_in
 
 if TYPE_CHECKING:
@@ -82,16 +82,9 @@ class Workspace:
     def turns(self) -> Turns:
         return Turns(self.thread.turns)
 
-    def fills(self) -> tuple[list[int], list[int]]:
-        """Return (tokens of each request for an answer, indices of those that a compaction came before)."""
-        totals: list[int] = []
-        compactions: list[int] = []
-        for event in (e for turn in self.turns for e in turn.events if not e.path):
-            if isinstance(event, Compacted):
-                compactions.append(len(totals))
-            elif isinstance(event, ModelEnded) and event.call.purpose == "answer":
-                totals.append(event.call.budget.total)
-        return totals, [at for at in compactions if at < len(totals)]
+    def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+        """Return what `values.turn.fills` does, by our own count."""
+        return fills(self.turns, lambda call: call.budget.total)
 
     @property
     def snapshot(self) -> Snapshot:

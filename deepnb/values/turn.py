@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Literal
@@ -376,6 +376,21 @@ class Turn:
     def compacted(self) -> bool:
         """Whether the context of the main agent was compacted in it."""
         return any(isinstance(e, Compacted) and not e.path for e in self.events)
+
+
+def fills(
+    turns: Iterable[Any], tokens: Callable[[Call], int | None]
+) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Return tokens of each request of the main agent for an answer, indices of those that a compaction came before, and
+    turn and number there of each; a call of which `tokens` are not known is left out."""
+    totals, marks, places = list[int](), list[int](), list[tuple[int, int]]()
+    for turn, event in ((one, e) for one in turns for e in one.events if not e.path):
+        if isinstance(event, Compacted):
+            marks.append(len(totals))
+        elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (total := tokens(event.call)):
+            totals.append(total)
+            places.append((turn.number, event.call.number))
+    return totals, sorted({mark for mark in marks if mark < len(totals)}), places
 
 
 class Turns(Listing[Turn]):

@@ -13,19 +13,19 @@ _FAR = 4
 """A line more than this many times above the highest figure is not drawn: the bars would be too small to be seen."""
 _PLOT = 0.84
 """The part of the frame's height that the top figure takes; above it is room for the arrows."""
-_HIGH = 72
+HIGH = 72
 _LINE = 3
 """What the line and the frame's edge take: the bars below the trigger end below it."""
 _FRAME = (
-    f"display:flex;align-items:flex-end;height:{_HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
+    f"display:flex;align-items:flex-end;height:{HIGH}px;max-width:600px;overflow:hidden;border-bottom:1px solid {h.LINE};"
     "font-family:monospace;font-size:1px;line-height:1px;color:transparent"
 )
-_BAR = (
-    "flex:0 1 14px;height:{}%;margin:0 1px 0 0;background:rgba(90,130,200,0.65);border:1px solid;box-sizing:border-box"
-)
+BAR, CHOSEN = "rgba(90,130,200,0.65)", "rgba(210,120,30,0.9)"
+_BAR = f"flex:0 1 14px;height:{{}}%;margin:0 1px 0 0;background:{BAR};border:1px solid;box-sizing:border-box"
 """In forced colours its ground is gone, and the border, else as transparent as the text, is drawn."""
 _UPRIGHT = "align-self:stretch;border-left:1px dashed #888;font-size:12px;line-height:11px;opacity:0.75"
-_LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:2px solid {h.RED.format(0.75)};max-width:600px;box-sizing:border-box"
+LEVEL = f"2px solid {h.RED.format(0.75)}"
+_LEVEL = f"height:{{}}px;margin:-{{}}px 0 0 0;border-top:{LEVEL};max-width:600px;box-sizing:border-box"
 
 
 def cells(amounts: Sequence[int], scale: int, columns: int) -> list[int]:
@@ -67,17 +67,20 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
     draws over them: plain values, which the sanitizers of notebooks leave. With every style gone the bars are a
     sparkline.
     """
-    top = plot_top(figures, line)
     bars: list[h.Child] = []
+    heights, high = plot_sizes(figures, line)
     for i, (figure, sign) in enumerate(zip(figures, sparkline(figures), strict=True)):
         bars += [h.el("span", MARK, style=_UPRIGHT, title="compacted")] if i in marks else []
-        height = max(2, round(100 * _PLOT * max(0, figure) / top))
-        bars.append(h.el("span", sign, style=_BAR.format(height), title=counted(figure, "token")))
+        bars.append(h.el("span", sign, style=_BAR.format(heights[i]), title=counted(figure, "token")))
     plot = h.el("div", *bars, style=_FRAME)
-    if line is None or line > top:
-        return plot
-    high = round(_HIGH * _PLOT * line / top) + _LINE
-    return h.join(plot, h.el("div", style=_LEVEL.format(high, high)))
+    return plot if high is None else h.join(plot, h.el("div", style=_LEVEL.format(high, high)))
+
+
+def plot_sizes(figures: Sequence[int], line: int | None) -> tuple[list[int], int | None]:
+    """Return the heights of the bars in percent, and of the line in pixels; None for one that is not drawn."""
+    top = plot_top(figures, line)
+    high = None if line is None or line > top else round(HIGH * _PLOT * line / top) + _LINE
+    return [max(2, round(100 * _PLOT * max(0, figure) / top)) for figure in figures], high
 
 
 def sampled(figures: Sequence[int], marks: Collection[int], most: int) -> tuple[list[int], list[int]]:

@@ -9,7 +9,7 @@ from deepnb.values.budget import NOT_RECORDED, PARTS, Budget, Rule
 from deepnb.values.request import Item
 from deepnb.values.turn import Usage
 from deepnb.views import html as h
-from deepnb.views.bar import MARK, cells, plot_html, plot_top, position, sparkline
+from deepnb.views.bar import MARK, cells, plot_html, plot_sizes, position, sparkline
 from deepnb.views.text import COLUMNS, counted, indent, page, percent, short, title_line
 from deepnb.views.text import cost as cost_words
 from deepnb.views.text import tokens as written
@@ -67,6 +67,8 @@ class BudgetView:
     """Name of a subagent -> what it spent in the thread."""
     unfolded: bool = False
     features: Features = field(default_factory=Features)
+    places: tuple[tuple[int, int], ...] = ()
+    """The turn and the number there of each call in `history`, where they are known."""
 
     @property
     def scale(self) -> int:
@@ -143,7 +145,7 @@ class BudgetView:
         lines += [indent(table_text(("", "part", "tokens", "share"), self._rows(), right=(2, 3))), ""]
         lines += [short(fact, COLUMNS) for fact in self.facts]
         if self.history:
-            lines += [f"per call {sparkline(*self._last_calls)}", f"         {self._ends()}"]
+            lines += [f"per call {sparkline(*self._last_calls)}", f"         {self.plot_ends}"]
         if self.items and self.unfolded:
             lines += ["", indent(table_text(_HEAD, self._item_rows, right=(2,))), "", *self._how]
         return page([*lines, *([self._largest] if self.items and not self.unfolded else [])])
@@ -160,10 +162,8 @@ class BudgetView:
         body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
-            trigger = self.budget.rule.drawn
-            drawn = trigger is not None and trigger <= plot_top(self._last_calls[0], trigger)
-            label = h.label("tokens per call (red line: trigger)" if drawn else "tokens per call")
-            body += [label, plot_html(*self._last_calls, trigger), h.muted(self._ends())]
+            plot = plot_html(*self._last_calls, self.budget.rule.drawn)
+            body += [h.label(self.plot_title), plot, h.muted(self.plot_ends)]
         if self.items:
             notes = [h.el("div", h.muted(line)) for line in self._how]
             title = h.esc(f"{counted(len(self.items), 'item')}, and what takes each out")
@@ -172,7 +172,29 @@ class BudgetView:
             body.append(h.fold(title, table, *notes, opened=self.unfolded, framed=False))
         return h.box(*body)
 
-    def _ends(self) -> str:
+    @property
+    def line(self) -> int | None:
+        """The height of the trigger in the plot, in pixels; None where it is not drawn."""
+        return plot_sizes(self._last_calls[0], self.budget.rule.drawn)[1] if self.budget else None
+
+    @property
+    def bars(self) -> dict[tuple[int, int], tuple[str, int, bool]]:
+        """Place of each of the newest calls -> its words, its height in percent, whether a compaction came before it."""
+        figures, marks = self._last_calls
+        heights = plot_sizes(figures, self.budget.rule.drawn if self.budget else None)[0]
+        found = {}
+        for n, (turn, call) in enumerate(self.places[-len(figures) :] if figures else ()):
+            words = f"turn {turn}, call {call}: {counted(figures[n], 'token')}"
+            found[turn, call] = (words + ", after a compaction" * (n in marks), heights[n], n in marks)
+        return found
+
+    @property
+    def plot_title(self) -> str:
+        return "tokens per call" if self.line is None else "tokens per call (red line: trigger)"
+
+    @property
+    def plot_ends(self) -> str:
+        """The first figure and the newest, how many calls and compactions there are, and the trigger."""
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
         trigger = self.budget.rule.drawn if self.budget else None

@@ -96,6 +96,8 @@ class MemoryView:
     """Characters of the head and tail of a long file that are shown."""
     conflicts: tuple[OpenConflict, ...] = ()
     """Where two writers disagree, in any file of memory."""
+    empty: str = EMPTY
+    """What is said where nothing is remembered."""
 
     @property
     def tokens(self) -> int:
@@ -114,7 +116,7 @@ class MemoryView:
 
     def text(self) -> str:
         if self.is_empty:
-            return page([title_line("memory", self.stamp), EMPTY, *self.hints])
+            return page([title_line("memory", self.stamp), self.empty, *self.hints])
         lines = [title_line(self.title, self.stamp)]
         for file in self.files:
             lines += ["", f"{file.path}  ({file.size})  {file.standing}"]
@@ -132,14 +134,14 @@ class MemoryView:
         return h.box(*self._elements())
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def elements(self) -> tuple[str, ...]:
         """The elements from top to bottom, one for each file."""
         return tuple(h.box(element, above=False, below=False) for element in self._elements())
 
     def _elements(self) -> list[h.Html]:
         hints = [h.el("div", h.muted(hint)) for hint in self.hints]
         if self.is_empty:
-            return [h.heading("memory", stamp=self.stamp), h.muted(EMPTY), *hints]
+            return [h.heading("memory", stamp=self.stamp), h.muted(self.empty), *hints]
         body = [h.heading(*self.title.split(" · "), stamp=self.stamp)]
         for file in self.files:
             standing = h.swatch(file.standing, _COLOURS.get(file.state, _WAITING))

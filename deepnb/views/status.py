@@ -1,8 +1,9 @@
 """The state of the session on one small panel, a turn that is still running, and what a changed setting does."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deepnb.backends.journal import Entry
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
 from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words
@@ -76,12 +77,39 @@ def status_view(info: StatusInfo) -> Picture:
     return Picture((), [title_line("deepnb", info.stamp), *lines, *info.hints], [body])
 
 
-def _left(budget: Budget | None, share: bool = False) -> str:
+def head_view(
+    model: str, thread: str, turns: int, budget: Budget | None, waits: Sequence[str], last: Entry | None
+) -> Picture:
+    """Return the row above the tabs of a dashboard: what is in use, what fills it, what `waits`, memory's last change."""
+    rule = budget.rule if budget else None
+    trigger = f"trigger {rule.drawn:,}" if rule and rule.drawn else ""
+    trigger += f" ({100 * rule.trigger[1]:g} %)" if rule and trigger and rule.trigger[0] == "fraction" else ""
+    free = f"{figure(budget, max(0, rule.window - budget.total))} free" if budget and rule and rule.window else ""
+    changed = " · ".join(filter(None, (last.id, last.origin, last.path, last.change(40), last.note))) if last else ""
+    rows = {
+        "model": model_words(model),
+        "thread": f"{thread} · {counted(turns, 'turn')}",
+        "context": " · ".join(filter(None, (_left(budget, share=True, turns=False), trigger, free))),
+        "approvals": ", ".join(waits) or "nothing needs your approval",
+        "memory": f"last change {changed}" if changed else "",
+    }
+    rows = {name: value for name, value in rows.items() if value}
+    lines = [f"  {name:<9} {value}" for name, value in rows.items()]
+    waiting = h.swatch(rows["approvals"], h.ORANGE.format(0.25)) if waits else rows["approvals"]
+    cells = {**rows, "approvals": waiting}.items()
+    facts = (h.join(h.el("span", h.muted(name), " ", value, style="margin:0 1em 0 0"), " ") for name, value in cells)
+    bar = h.el("div", bar_html(budget_view(budget)), style="flex:1 1 24em;min-width:0") if budget else None
+    line = h.el("div", h.el("div", *facts, style="flex:2 1 28em;min-width:0"), bar, style="display:flex;flex-wrap:wrap")
+    return Picture((), [gauge_line(budget), *lines] if budget else lines, [line], wide=True)
+
+
+def _left(budget: Budget | None, share: bool = False, turns: bool = True) -> str:
     if budget is None:
         return EMPTY
     window = f" of {budget.rule.window:,}" if budget.rule.window else ""
     part = percent(budget.total, budget.rule.window) if share and budget.rule.window else ""
-    return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left_words(budget))))
+    left = left_words(budget) if turns else ""
+    return " · ".join(filter(None, (f"{figure(budget, budget.total)}{window} tokens", part, left)))
 
 
 @dataclass(frozen=True)

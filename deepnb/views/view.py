@@ -47,12 +47,14 @@ class Picture:
     body: Sequence[h.Child]
     stamp: str = ""
     """The thread and the turn that it is a record of."""
+    wide: bool = False
+    """Whether it takes all of the page."""
 
     def text(self) -> str:
         return page([title_line(" · ".join(self.title), self.stamp), *self.lines] if self.title else self.lines)
 
     def html(self) -> str:
-        return h.box(h.heading(*self.title, stamp=self.stamp) if self.title else None, *self.body)
+        return h.box(h.heading(*self.title, stamp=self.stamp) if self.title else None, *self.body, wide=self.wide)
 
 
 class Stack:

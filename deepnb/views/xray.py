@@ -29,6 +29,8 @@ class XrayView:
     stamp: str = ""
     brief: bool = False
     """Whether parts and changes are listed, without what was sent in them."""
+    wide: bool = False
+    """Whether changes and parts are side by side where there is room."""
 
     @property
     def title(self) -> str:
@@ -86,11 +88,15 @@ class XrayView:
                 text = diff_html(_diff(change)) if is_diff else h.pre(_text(change.piece), low=True)
                 shown.append(h.fold(f"{_sign(change)} {self._named(change.piece)}", text, framed=False))
             body.append(h.fold(f"{counted(len(changes), 'change')} since {self.xray.since}", *shown, opened=True))
+        parts = list[h.Html]()
         for part, pieces in self.xray.parts.items():
             title = f" {part} · {counted_tokens(self.xray, _sum(pieces))} · {counted(len(pieces), 'piece')}"
             folds = (h.fold(self._named(one), h.pre(_text(one), low=True), framed=False) for one in pieces)
-            body.append(h.fold(h.join(h.swatch(*part_look(part)), title), *folds))
-        return h.box(*body)
+            parts.append(h.fold(h.join(h.swatch(*part_look(part)), title), *folds))
+        if self.wide and changes:
+            sides = (h.el("div", side, style="flex:1 1 28em;min-width:0") for side in (body.pop(), h.join(*parts)))
+            parts = [h.el("div", *sides, style="display:flex;flex-wrap:wrap;column-gap:20px")]
+        return h.box(*body, *parts, wide=self.wide)
 
     @property
     def _rows(self) -> list[tuple[str, str, str]]:

@@ -1,12 +1,13 @@
 """What can be clicked: buttons, pictures with buttons beside them, tabs, and what a page tells of a field with a click."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Protocol
 
 from deepnb.values.errors import DeepnbError
+from deepnb.views.html import label
 from deepnb.views.view import View, notice_view
 
 TAB_STYLE = """<style>
@@ -102,70 +103,185 @@ class Row:
     key: str
     view: View
     actions: Sequence[tuple[str, Callable[[], object]]]
-    state: str = ""
-    """What the picture says beside the key: with another state the row is made anew."""
 
 
 class ActionPanel:
-    """Rows with buttons; a click's mistake is said in one line above them."""
+    """Rows with buttons; what a click came to is said in one line above them."""
 
-    def __init__(self, rows: Callable[[], Sequence[Row]], empty: View) -> None:
+    def __init__(self, rows: Callable[[], Sequence[Row]], empty: View, title: str = "") -> None:
         import ipywidgets as w
 
         self._w, self._rows, self._empty = w, rows, empty
         self._said = w.HTML()
-        self._made: dict[tuple[str, str], Any] | None = None
-        self._list = w.VBox()
+        self._made: dict[str, Any] = {}
+        self._acts: dict[str, Sequence[tuple[str, Callable[[], object]]]] = {}
+        self._list = w.Box(layout=grid("34em"))
+        head = [w.HTML(label(title))] if title else []
+        self.widget: Any = w.VBox([*head, self._said, self._list], tabbable=False)  # so that it can have the focus
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the rows there are now; those that were there before change in their place, so that a button keeps the focus."""
+        rows = {row.key: row for row in self._rows()}
+        self._acts = {key: row.actions for key, row in rows.items()}
+        self._made = {key: self._row(row) for key, row in rows.items()}
+        if rows or not self._list.children or hasattr(self._list.children[0], "children"):
+            fill(self._list, [*self._made.values()] or [self._w.HTML(self._empty.html())])
+
+    def _row(self, row: Row) -> Any:
+        words = [(word[:1].upper() + word[1:], f"{word} {row.key}") for word, _ in row.actions]
+        if (made := self._made.get(row.key)) is None:
+            picture = self._w.HTML(layout=self._w.Layout(flex="1 1 auto", min_width="0"))
+            made = self._w.HBox([picture, self._w.HBox(layout=self._w.Layout(flex="0 0 auto"))])
+        picture, buttons = made.children
+        set_html(picture, row.view.html())
+        kept = buttons.children[: len(words)]
+        for one, (word, about) in zip(kept, words, strict=False):
+            one.description, one.tooltip = word, about
+        if len(buttons.children) != len(words):
+            new = (button(*words[n], partial(self._click, row.key, n)) for n in range(len(kept), len(words)))
+            fill(buttons, [*kept, *new])
+        return made
+
+    def _click(self, key: str, at: int) -> None:
+        place = list(self._made).index(key)
+        attempt(self._acts[key][at][1], self._said)
+        self.refresh()
+        rows = [made.children[1].children for made in self._made.values()]
+        here = self._made[key].children[1].children if key in self._made else ()
+        if len(here) <= at:  # the button is gone, and the focus with it
+            near = [*here[-1:], *(row[0] for row in [*rows[place:], *rows[:place][::-1]] if row), self.widget]
+            near[0].focus()
+
+
+class Switches:
+    """A check box for each name; `turn` is called with a name, and whether it was checked."""
+
+    def __init__(
+        self, states: Callable[[], Mapping[str, tuple[str, bool]]], turn: Callable[[str, bool], object]
+    ) -> None:
+        """`states` gives name -> (its words, whether it is on)."""
+        import ipywidgets as w
+
+        self._w, self._states, self._turn = w, states, turn
+        self._said, self._list = w.HTML(), w.Box(layout=grid("15em"))
+        self._made: dict[str, Any] = {}
         self.widget: Any = w.VBox([self._said, self._list])
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the rows there are now; of those that were there before none is made anew."""
-        rows, before = {(row.key, row.state): row for row in self._rows()}, self._made or {}
-        if self._made is not None and list(rows) == list(before):
-            return
-        self._made = {key: before.get(key) or self._row(row) for key, row in rows.items()}
-        fill(self._list, [*self._made.values()] or [self._w.HTML(self._empty.html())])
+        states = self._states()
+        for name in states.keys() - self._made.keys():
+            self._made[name] = box = self._w.Checkbox(indent=False, layout=self._w.Layout(width="auto"))
+            on_change(box, partial(self._changed, name))
+        for name, (words, on) in states.items():
+            box = self._made[name]
+            box.description, box.tooltip, box.value = words, f"offer the tool {name}", on
+        if list(states) != list(self._made) or len(self._list.children) != len(states):
+            self._made = {name: self._made[name] for name in states}
+            fill(self._list, [*self._made.values()])
 
-    def _row(self, row: Row) -> Any:
-        about = [(word.capitalize(), f"{word} {row.key}", partial(self._click, act)) for word, act in row.actions]
-        buttons = [button(*one) for one in about]
-        picture = self._w.HTML(row.view.html(), layout=self._w.Layout(flex="1 1 auto"))
-        return self._w.HBox([picture, self._w.HBox(buttons)])
+    def _changed(self, name: str) -> None:
+        on = self._made[name].value
+        if self._states()[name][1] != on:
+            attempt(partial(self._turn, name, on), self._said)
+            self.refresh()
 
-    def _click(self, act: Callable[[], object]) -> None:
-        attempt(act, self._said)
-        self.refresh()
+
+class Columns:
+    """Panels side by side, as many as the page has room for; with `stacked`, one below the other."""
+
+    def __init__(self, *panels: Refreshable, stacked: bool = False) -> None:
+        import ipywidgets as w
+
+        self._panels = panels
+        children = [panel.widget for panel in panels]
+        self.widget: Any = w.VBox(children) if stacked else w.Box(children, layout=grid("30em"))
+
+    def refresh(self) -> None:
+        for panel in self._panels:
+            panel.refresh()
+
+
+def grid(least: str) -> Any:
+    """Return a layout of columns of the same width, at least so wide where the page is."""
+    import ipywidgets as w
+
+    columns = f"repeat(auto-fit, minmax(min(100%, {least}), 1fr))"
+    return w.Layout(display="grid", grid_template_columns=columns, grid_gap="0 20px", width="100%")
 
 
 class Tabs:
-    """Panels side by side, one of them seen.
+    """Panels of which one is seen, below those that always are. A panel is made when it is turned to.
 
     ipywidgets cuts the names of tabs on a narrow page, where these go on in the next line.
     """
 
-    def __init__(self, panels: Sequence[tuple[str, Refreshable]]) -> None:
+    def __init__(self, panels: Mapping[str, Callable[[], Refreshable]], above: Sequence[Refreshable] = ()) -> None:
         import ipywidgets as w
 
-        self._panels = [panel for _, panel in panels]
-        self._tab = w.Tab([p.widget for p in self._panels], titles=[name for name, _ in panels], selected_index=0)
-        self._tab.add_class("deepnb-tabs")
-        on_change(self._tab, self.refresh, "selected_index")
-        self.widget: Any = w.VBox([w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab])
+        self._panels, self._above = panels, above
+        self._made: dict[str, Refreshable] = {}
+        self._places = [w.VBox() for _ in panels]
+        self._tab: Any = w.Tab(self._places, titles=[*panels], selected_index=0) if len(panels) > 1 else None
+        below = self._places
+        if self._tab is not None:
+            self._tab.add_class("deepnb-tabs")
+            on_change(self._tab, self._turned, "selected_index")
+            below = [w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab]
+        self._said = w.HTML()
+        self.widget: Any = w.VBox([*(panel.widget for panel in above), self._said, *below])
+        self.refresh()
+
+    def _turned(self) -> None:
+        stay()
+        self.refresh()
+
+    def open(self, name: str) -> bool:
+        """Turn to a panel, if it is among them; return whether another was seen."""
+        before = self._tab.selected_index if self._tab and name in self._panels else None
+        if before is None or before == (at := list(self._panels).index(name)):
+            return False
+        self._tab.selected_index = at
+        return True
 
     def refresh(self) -> None:
-        """Show the one that is seen as things are now; the others follow when they are turned to."""
-        if (at := self._tab.selected_index) is not None:
-            self._panels[at].refresh()
+        """Show those that are seen as things are now; the others follow when they are turned to.
+
+        One that can't be shown is said: an error here must not end the turn.
+        """
+        at = self._tab.selected_index if self._tab else 0
+        try:
+            for panel in self._above:
+                panel.refresh()
+            if at is not None and (name := list(self._panels)[at]) in self._made:
+                self._made[name].refresh()
+            elif at is not None:
+                self._made[name] = self._panels[name]()
+                self._places[at].children = [self._made[name].widget]
+            failed = ""
+        except Exception as error:
+            failed = failed_view(error).html()
+        set_html(self._said, failed)
 
 
-def attempt(act: Callable[[], object], said: Any) -> None:
-    """Do what a click asks for; a mistake is one line in `said`, an HTML widget, which is else emptied."""
+def failed_view(error: Exception) -> View:
+    """Return a line that says why something can't be shown."""
+    return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
+
+
+def attempt(act: Callable[[], object], said: Any) -> bool:
+    """Do what a click asks for and return whether it was done.
+
+    A mistake, or the view that is returned, is shown in `said`, an HTML widget, which is else emptied.
+    """
     try:
-        act()
-        said.value = ""
+        done = act()
     except DeepnbError as error:
         said.value = notice_view(error.typed, "error").html()
+        return False
+    said.value = done.html() if isinstance(done, View) else ""
+    return True
 
 
 def on_change(widget: Any, act: Callable[[], object], trait: str = "value") -> None:
@@ -186,6 +302,12 @@ def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", 
     return made
 
 
+def set_html(page: Any, html: str) -> None:
+    """Show HTML in a widget; what it shows already is not sent again."""
+    if page.value != html:
+        page.value = html
+
+
 def fill(box: Any, children: Sequence[Any]) -> None:
     """Show these widgets in a box; those that were there and are not among them are closed."""
     old, box.children = box.children, children
@@ -194,13 +316,12 @@ def fill(box: Any, children: Sequence[Any]) -> None:
             close(child)
 
 
-def choose_from(choice: Any, options: Sequence[tuple[str, Any]]) -> None:
-    """Offer (words, value) in a selection, the newest last; a choice that stood at the newest follows it."""
-    if list(options) != list(choice.options):
-        chosen, values = choice.value, [value for _, value in options]
-        stays = chosen in values and choice.index not in (None, len(choice.options) - 1)
-        choice.options = options
-        choice.value = chosen if stays else values[-1] if values else None
+def offer(choice: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
+    """Offer (words, value) in a selection, with one of them chosen."""
+    with choice.hold_sync():
+        if list(options) != list(choice.options):
+            choice.options = options
+        choice.value, choice.disabled = value, not options
 
 
 def close(widget: Any) -> None:

@@ -1,14 +1,28 @@
 """Panels to touch, each beside its static twin and live across cells; and a text to edit, which becomes a record."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views import html as h
+from deepnb.views.bar import BAR, CHOSEN, HIGH, LEVEL
+from deepnb.views.budget import BudgetView
+from deepnb.views.text import short
 from deepnb.views.view import Picture, Stack, View, notice_view
-from deepnb.widgets.actions import Refreshable, button, close, fill, on_change, shown
+from deepnb.widgets.actions import (
+    Refreshable,
+    attempt,
+    button,
+    close,
+    failed_view,
+    fill,
+    offer,
+    on_change,
+    set_html,
+    shown,
+)
 from deepnb.widgets.screen import Output, Screen
 
 Source = Callable[[], View]
@@ -25,56 +39,131 @@ _ROWS = (6, 24)
 
 
 class Page:
-    """One picture; `refresh` shows it as it is now."""
+    """One picture; `refresh` shows it as it is now. Parts of it that stay the same are not sent again."""
 
     def __init__(self, source: Source) -> None:
         import ipywidgets as w
 
-        self._source = source
-        self.widget: Any = w.HTML()
+        self._w, self._source = w, source
+        self.widget: Any = w.VBox()
         self.refresh()
 
     def refresh(self) -> None:
-        _set(self.widget, _drawn(self._source).html())
-
-
-class TurnPanel:
-    """A way through the turns with the picture of each, below the picture of now.
-
-    A field, not a slider of ipywidgets, since that has no name for a screen reader.
-    """
-
-    def __init__(self, last: Callable[[], int], at: Callable[[int], View], now: Source) -> None:
-        import ipywidgets as w
-
-        self._last, self._at, self._now = last, at, now
-        about, look = "show the memory of this turn", w.Layout(width="11em")
-        self._turn = w.BoundedIntText(min=0, max=0, description="Turn", tooltip=about, layout=look)
-        self._diff, self._picture = w.HTML(), w.VBox()
-        on_change(self._turn, self._show_turn)
-        self.widget: Any = w.VBox([self._picture, self._turn, self._diff])
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Show what is new; a panel that stood at the newest turn follows it. Parts that stay the same are not sent again."""
-        import ipywidgets as w
-
-        following = self._turn.value == self._turn.max
-        self._turn.max = self._last()
-        if following:
-            self._turn.value = self._turn.max
-        self._turn.disabled = self._turn.max == 0
-        self._show_turn()
-        view = _drawn(self._now)
-        parts: Sequence[str] = getattr(view, "parts", None) or (view.html(),)
-        pages = self._picture.children[: len(parts)]
+        view = _drawn(self._source)
+        parts: Sequence[str] = getattr(view, "elements", None) or (view.html(),)
+        pages = self.widget.children[: len(parts)]
         for page, part in zip(pages, parts, strict=False):
-            _set(page, part)
-        if len(self._picture.children) != len(parts):
-            fill(self._picture, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
+            set_html(page, part)
+        if len(self.widget.children) != len(parts):
+            fill(self.widget, [*pages, *(self._w.HTML(part) for part in parts[len(pages) :])])
 
-    def _show_turn(self) -> None:
-        _set(self._diff, _drawn(lambda: self._at(self._turn.value)).html())
+
+Place = tuple[int, int]
+"""A turn, and a call of it; the call is 0 where the turn has none."""
+Act = Callable[[], object]
+LISTED = 20
+"""Turns before and after the chosen one that can be chosen at once."""
+
+
+class Chooser:
+    """The turn, and the call of it, that panels show: the newest one until the user chooses another."""
+
+    def __init__(
+        self,
+        last: Callable[[], int],
+        words: Callable[[int], str],
+        calls: Callable[[int], Sequence[tuple[str, int]]],
+    ) -> None:
+        """`last` gives the number of the newest turn, `words` what a turn is listed as, `calls` (words, number) of its calls."""
+        import ipywidgets as w
+
+        self._last, self._words, self._calls = last, words, calls
+        self.follow: Callable[[], object] = lambda: None
+        """What shows the choice."""
+        self.lead: Callable[[], bool] = lambda: False
+        """What turns to the request of the chosen call, and says whether another tab was seen."""
+        self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="100%"))
+        self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="100%"))
+        self._chosen: tuple[int, int | None] | None = None
+        self._filling = False
+        on_change(self._turn, lambda: self.choose(self._turn.value))
+        on_change(self._call, lambda: self.choose(self._turn.value, self._call.value))
+        self.widget: Any = w.HBox([self._turn, self._call], layout=w.Layout(flex_flow="row wrap"))
+        self.refresh()
+
+    @property
+    def place(self) -> Place | None:
+        """What is chosen; None before the first turn."""
+        return None if self._turn.value is None else (self._turn.value, self._call.value or 0)
+
+    @property
+    def newest(self) -> bool:
+        return self._chosen is None
+
+    def choose(self, turn: int, call: int | None = None) -> None:
+        """Choose a call of a turn, by default its last."""
+        if not self._filling:
+            self._chosen = (turn, call)
+            self.refresh()
+            self.follow()
+
+    def show(self, turn: int, call: int) -> None:
+        """Choose a call and turn to its request; what was clicked may be gone, so that the choice gets the focus."""
+        self.choose(turn, call)
+        if self.lead():
+            self._turn.focus()
+
+    def refresh(self) -> None:
+        """Offer the turns around the chosen one, and the newest, which is chosen where the other is gone."""
+        self._filling, last = True, self._last()
+        turn, call = self._chosen if self._chosen and self._chosen[0] <= last else (last, None)
+        around = range(max(1, turn - LISTED), min(last, turn + LISTED) + 1)
+        numbers = sorted({*around, *range(max(1, last), last + 1)})
+        offer(self._turn, [(self._words(n), n) for n in numbers], turn or None)
+        calls = list(self._calls(turn)) if turn else []
+        newest = calls[-1][1] if calls else None
+        call = call if any(call == number for _, number in calls) else newest
+        offer(self._call, calls, call)
+        self._chosen = None if (turn, call) == (last, newest) else (turn, call)
+        self._filling = False
+
+
+class Bars:
+    """The plot of the calls of a thread, each bar a button that chooses its call."""
+
+    def __init__(self, view: Callable[[], BudgetView], at: Chooser) -> None:
+        import ipywidgets as w
+
+        self._view, self._at = view, at
+        self._made: dict[Place, Any] = {}
+        look = {"max_width": "600px", "overflow": "hidden", "margin": "0"}
+        self._bars = w.HBox(layout=w.Layout(height=f"{HIGH}px", align_items="flex-end", **look))
+        self._title, self._level, self._ends = w.HTML(), w.Box(layout=w.Layout(height="2px", **look)), w.HTML()
+        self.widget: Any = w.VBox([self._title, self._bars, self._level, self._ends])
+        self.refresh()
+
+    def refresh(self) -> None:
+        view = self._view()
+        self._made = {place: self._made.get(place) or self._bar(place, bar[2]) for place, bar in view.bars.items()}
+        for place, (words, height, _) in view.bars.items():
+            one = self._made[place]
+            one.tooltip, one.layout.height = words, f"{height}%"
+            one.style.button_color = CHOSEN if place == self._at.place else BAR
+        if list(self._bars.children) != list(self._made.values()):
+            fill(self._bars, [*self._made.values()])
+        high, there = view.line, bool(self._made)
+        self._level.layout.border_top = LEVEL if there and high else None
+        self._level.layout.margin = f"-{high}px 0 {high - 2}px 0" if high else "0"
+        set_html(self._title, h.label(view.plot_title) if there else "")
+        set_html(self._ends, h.muted(view.plot_ends) if there else "")
+
+    def _bar(self, place: Place, compacted: bool) -> Any:
+        made = button("", "", partial(self._at.show, *place))
+        left = "1px dashed #888" if compacted else "1px solid transparent"
+        look = {"flex": "0 1 14px", "min_width": "0", "margin": "0 1px 0 0", "padding": "0", "border_left": left}
+        for name, value in look.items():
+            setattr(made.layout, name, value)
+        return made
 
 
 class Live:
@@ -134,12 +223,7 @@ def _drawn(source: Source) -> View:
     try:
         return source()
     except Exception as error:
-        return notice_view(f"this can't be shown: {getattr(error, 'typed', error)}", "error")
-
-
-def _set(page: Any, html: str) -> None:
-    if page.value != html:
-        page.value = html
+        return failed_view(error)
 
 
 @dataclass(frozen=True)
@@ -193,3 +277,54 @@ class Editor:
     def _end(self, record: View | None) -> None:
         self._settled(record or notice_view(self._closed))
         close(self.widget)
+
+
+class LineEditor:
+    """A line of some texts to choose and change, and a button that undoes the last change."""
+
+    def __init__(
+        self, texts: Callable[[], Mapping[str, str]], save: Callable[[str, str, str], View], undo: Act
+    ) -> None:
+        """`save` is given a path, the text that was shown under it, and the changed text; what it returns is shown."""
+        import ipywidgets as w
+
+        self._texts, self._save, self._said = texts, save, w.HTML()
+        self._at, self._base, self._was, self._filling = ("", 0), "", "", False
+        """What is being changed: path and number of the line, the text it is in, the line as it was."""
+        self._line = w.Dropdown(description="Line", layout=w.Layout(width="99%"))
+        self._area = w.Textarea(rows=2, description="becomes", layout=w.Layout(width="99%"))
+        on_change(self._line, self._load)
+        on_save = partial(shown, self._area, self._on_save)
+        buttons = [button("Save line", "save this line; an empty one is removed", on_save, "primary")]
+        buttons.append(button("Undo", "undo the last change of memory", partial(self._do, undo)))
+        self.widget: Any = w.VBox([self._line, self._area, w.HBox(buttons), self._said])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Offer the lines there are now; one that is being changed stays as it is typed."""
+        rows = [(path, n, line) for path, text in self._texts().items() for n, line in enumerate(text.split("\n"))]
+        options = [(f"{path} {n + 1}: {short(line, 70)}", (path, n)) for path, n, line in rows if line.strip()]
+        places, self._filling = [place for _, place in options], True
+        offer(self._line, options, self._at if self._at in places else places[-1] if places else None)
+        self._filling = False
+        if self._area.value == self._was:
+            self._load()
+
+    def _load(self) -> None:
+        if self._filling:
+            return
+        self._at = path, n = self._line.value or ("", 0)
+        self._base = self._texts().get(path, "")
+        self._area.value = self._was = self._base.split("\n")[n].rstrip("\r") if path else ""
+        self._area.disabled = not path
+
+    def _on_save(self, typed: str) -> None:
+        (path, n), lines = self._at, self._base.split("\n")
+        lines[n : n + 1] = [typed + lines[n][len(self._was) :]] if typed.strip() else []
+        if path:
+            self._do(partial(self._save, path, self._base, "\n".join(lines)))
+
+    def _do(self, act: Act) -> None:
+        if attempt(act, self._said):
+            self._was = self._area.value
+            self.refresh()

@@ -141,7 +141,7 @@ def test_in_forced_colours_buttons_and_fields_are_seen(seen: Page) -> None:
         buttons = panel.locator(".jp-OutputArea-output button.jupyter-button").all()
         assert len(buttons) >= 2
         assert all(edge(button, "Top") for button in buttons)
-        assert edge(panel.get_by_role("spinbutton", name="turn").first, "Top")
+        assert edge(panel.get_by_role("combobox", name="turn").first, "Top")
     finally:
         forced_colours(seen.page, False)
 
@@ -152,7 +152,8 @@ def test_what_has_the_keyboard_is_seen(seen: Page) -> None:
     kinds = {
         "summary": "Memory",
         ".lm-TabBar-tab": "Memory",
-        "input[type=number]": "Memory",
+        "textarea": "Memory",
+        "button[title^='turn ']": "Budget",
         "button.jupyter-button:enabled": "Threads",
     }
     same = []
@@ -173,17 +174,20 @@ def test_what_has_the_keyboard_is_seen(seen: Page) -> None:
 
 
 @LAB_ALONE
-def test_the_turn_and_the_request_that_the_page_has_chosen_are_taken(seen: Page) -> None:
+def test_the_turn_that_the_page_has_chosen_is_taken_and_a_bar_leads_to_its_request_by_keyboard(seen: Page) -> None:
     seen.notebook.run("%agent fork apart")  # a fork, so that the thread of the other tests stays as it is
-    threads = seen.turn_to("Threads").locator(".lm-Widget.widget-tab-contents").first
-    turns = threads.get_by_role("listbox", name="Turn")
+    area = seen.turn_to("Budget")
+    area.locator("button[title^='turn 2, call 1: ']").focus()
+    seen.page.keyboard.press("Enter")
+    sees(area, "request of turn 2, call 1")
+    seen.page.wait_for_function("document.activeElement.tagName === 'SELECT'")
+    turns = area.get_by_role("combobox", name="turn")
     turns.select_option(index=0)
-    first = str(turns.locator("option").first.inner_text()).partition(" · ")[2]
-    sees(threads.locator(".widget-html").last, first[:20])
+    sees(area, "request of turn 1, call")
+    threads = seen.turn_to("Threads").locator(".lm-Widget.widget-tab-contents").first
+    sees(threads, str(turns.locator("option").first.inner_text()).partition(" · ")[2][:20])
     threads.get_by_role("button", name="Rewind to here").focus()
     seen.page.keyboard.press("Enter")
     sees(threads, "↶")
-    area = seen.turn_to("Prompt")
-    area.get_by_role("combobox", name="call").select_option(index=0)
-    sees(area, "request of turn 1, call 1")
+    assert seen.page.evaluate("document.activeElement.innerText") == "Rewind to here"
     seen.notebook.run("%agent switch idea")

@@ -1,6 +1,6 @@
 """%skills as it is typed: each subcommand, its picture, and the panel whose buttons do the same."""
 
-from deepnb.magics.skills_commands import skills_rows
+from deepnb.magics.panel_commands import skills_rows
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.views.skills import GRANTS, findings_view, skills_view
 from deepnb.widgets.actions import ActionPanel

@@ -102,7 +102,7 @@ def test_a_brief_picture_shows_less_of_a_long_file_and_the_parts_say_what_the_wh
     for shown in (brief.text(), brief.html()):
         assert "first" in shown and "last" in shown and len(shown) < 6_000
         assert f"%memory show {PATH} shows all of it" in shown
-    stamp, file = view.parts
+    stamp, file = view.elements
     assert "turn 3" in stamp and "turn 3" not in file and file.partition(">")[2].removesuffix("</div>") in view.html()
 
 

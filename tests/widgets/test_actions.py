@@ -4,7 +4,7 @@ from functools import partial
 
 from deepnb.values.errors import DeepnbError
 from deepnb.views.view import notice_view
-from deepnb.widgets.actions import ActionPanel, Row, Tabs
+from deepnb.widgets.actions import ActionPanel, Row, Switches, Tabs
 
 
 def buttons(panel: ActionPanel) -> list:
@@ -38,19 +38,69 @@ def test_a_mistake_is_one_line_above_the_rows():
 def test_of_tabs_the_one_that_is_seen_follows_and_the_others_when_turned_to():
     items: list[str] = []
     rows = lambda: [Row(i, notice_view(i), []) for i in items]  # noqa: E731
-    tabs = Tabs([("One", ActionPanel(rows, notice_view("none"))), ("Two", ActionPanel(rows, notice_view("none")))])
+    tabs = Tabs({name: lambda: ActionPanel(rows, notice_view("none")) for name in ("One", "Two")})
 
+    tab = tabs.widget.children[-1]
+    assert [len(place.children) for place in tab.children] == [1, 0], "a panel is made when it is turned to"
+    tab.selected_index, tab.selected_index = 1, 0
     items.append("new")
     tabs.refresh()
-    tab = tabs.widget.children[-1]
-    assert [hasattr(t.children[1].children[0], "children") for t in tab.children] == [True, False]
-    tab.selected_index = 1
-    assert [hasattr(t.children[1].children[0], "children") for t in tab.children] == [True, True]
+    lists = [place.children[0].children[1] for place in tab.children]
+    assert [hasattr(one.children[0], "children") for one in lists] == [True, False]
+    assert tabs.open("Two") and not tabs.open("Two") and not tabs.open("Three")
+    assert [hasattr(one.children[0], "children") for one in lists] == [True, True]
 
 
-def test_rows_are_made_anew_when_their_state_changes_alone() -> None:
+def test_a_button_that_goes_gives_the_focus_to_one_that_stays() -> None:
+    """In the same row, else in a row beside it, else to the panel; a row that stays keeps its buttons as they are."""
+    items, focused = {"a": 2, "b": 1}, list[str]()
+
+    def acts(name: str) -> list:
+        return [(f"drop {n}", partial(drop, name)) for n in range(items[name])]
+
+    def drop(name: str) -> None:
+        items[name] -= 1
+        if not items[name]:
+            del items[name]
+
+    panel = ActionPanel(lambda: [Row(i, notice_view(f"{i} {items[i]}"), acts(i)) for i in items], notice_view("none"))
+    kept = buttons(panel)[0]
+    for one in [*buttons(panel), panel.widget]:
+        one.focus = lambda one=one: focused.append(getattr(one, "tooltip", None) or "panel")
+    buttons(panel)[1].click()
+    assert (
+        focused == ["drop 0 a"]
+        and buttons(panel)[0] is kept
+        and "a 1" in panel.widget.children[1].children[0].children[0].value
+    )
+    buttons(panel)[0].click()
+    buttons(panel)[0].click()
+    assert focused == ["drop 0 a", "drop 0 b", "panel"]
+
+
+def test_a_box_switches_what_it_names_and_shows_what_is() -> None:
+    states = {"ls": True, "grep": False}
+
+    def turn(name: str, on: bool) -> None:
+        if name == "ls":
+            raise DeepnbError("not now", "wait")
+        states[name] = on
+
+    panel = Switches(lambda: {name: (f"{name} · 9", on) for name, on in states.items()}, turn)
+    said, boxes = panel.widget.children
+    ls, grep = boxes.children
+    grep.value = True
+    ls.value = False
+    assert states == {"ls": True, "grep": True} and "not now: wait" in said.value
+    assert (ls.value, grep.value, grep.description) == (True, True, "grep · 9"), "a refused switch goes back"
+    del states["ls"]
+    panel.refresh()
+    assert boxes.children == (grep,) and ls.comm is None
+
+
+def test_a_row_changes_in_its_place_and_goes_with_what_it_is_of() -> None:
     state = ["one"]
-    panel = ActionPanel(lambda: [Row("a", notice_view(state[0]), [("go", lambda: None)], state[0])], notice_view(""))
+    panel = ActionPanel(lambda: [Row("a", notice_view(state[0]), [("go", lambda: None)])], notice_view(""))
     state[0] = "two"
     panel.refresh()
     (row,) = panel.widget.children[1].children

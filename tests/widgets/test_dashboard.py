@@ -1,16 +1,14 @@
 """The panels of threads and requests, the stack of an agent, and the dashboard that has all of them."""
 
-from functools import partial
+import re
 from typing import Any
+from unittest.mock import patch
 
-from deepnb.values.errors import DeepnbError
-from deepnb.values.turn import ThreadInfo
 from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
-from deepnb.views.threads import thread_card, turn_words
-from deepnb.views.view import notice_view
-from deepnb.widgets.actions import Row
-from deepnb.widgets.threads import LISTED, PromptPanel, ThreadsPanel, Turns
+from deepnb.views.threads import turn_words
+from deepnb.widgets.panels import LISTED, Chooser
+from tests.support.screen import Cell
 from tests.support.shells import Shell
 
 
@@ -46,106 +44,142 @@ def test_the_stack_as_text_and_html() -> None:
 class Story:
     def __init__(self) -> None:
         self.turns = 3
-        self.did: list[str | int] = []
-        self.threads = [ThreadInfo("main", 3, 6, True), ThreadInfo("idea", 1, 2, parent="main@1")]
-
-    def panel(self) -> ThreadsPanel:
-        def rows() -> list[Row]:
-            cards = {t.name: thread_card(0, t) for t in self.threads}
-            return [Row(name, c, [("switch", partial(self.did.append, name))], c.text()) for name, c in cards.items()]
-
-        turns = Turns(
-            lambda: [(n, turn_words(n, f"prompt {n}")) for n in range(1, self.turns + 1)],
-            lambda n: notice_view(f"turn {n} as it was"),
-            lambda n: self.did.append(f"fork {n}"),
-            self.rewind,
+        self.calls = 2
+        self.followed = 0
+        self.chooser = Chooser(
+            lambda: self.turns,
+            lambda n: turn_words(n, f"prompt {n}"),
+            lambda n: [(f"{c} · answer", c) for c in range(1, self.calls + 1)],
         )
-        return ThreadsPanel(rows, turns, lambda: self.did.append("undo"))
+        self.chooser.follow = self.follow
 
-    def rewind(self, turn: int) -> None:
-        if turn == 2:
-            raise DeepnbError("not now", "wait")
-        self.did.append(turn)
+    def follow(self) -> None:
+        self.followed += 1
 
 
-def parts(panel: ThreadsPanel) -> tuple[Any, Any, Any, Any]:
-    _, turn, below, said, picture = panel.widget.children
-    return turn, below.children, said, picture
-
-
-def test_a_thread_is_switched_to_rewound_and_undone() -> None:
+def test_the_newest_call_is_chosen_until_another_is_and_again_where_that_one_is_gone() -> None:
     story = Story()
-    panel = story.panel()
-    turn, (fork, rewind, undo), said, picture = parts(panel)
-    assert turn.label == "3 · prompt 3" and "turn 3 as it was" in picture.value
+    chooser = story.chooser
+    turn, call = chooser.widget.children
+    assert (turn.label, chooser.place, chooser.newest) == ("3 · prompt 3", (3, 2), True)
     turn.value = 1
-    assert "turn 1 as it was" in picture.value
-    rewind.click()
-    undo.click()
-    turn.value = 2
-    fork.click()
-    rewind.click()
-    assert story.did == [1, "undo", "fork 2"] and "not now: wait" in said.value
-
-
-def test_the_turn_to_go_back_to_follows_the_newest_unless_one_was_chosen() -> None:
-    story = Story()
-    panel = story.panel()
-    turn, (_, rewind, _), *_ = parts(panel)
+    assert (chooser.place, chooser.newest, story.followed) == ((1, 2), False, 1)
+    call.value = 1
     story.turns = 5
-    panel.refresh()
-    assert turn.value == 5
-    turn.value = 2
+    chooser.refresh()
+    assert (chooser.place, len(turn.options), story.followed) == ((1, 1), 5, 2), "it stays, and nobody is told again"
+    chooser.choose(5, 1)
     story.turns = 6
-    panel.refresh()
-    assert turn.value == 2 and len(turn.options) == 6
+    chooser.refresh()
+    assert chooser.place == (5, 1)
+    turn.value = 6
+    story.turns, story.calls = 7, 3
+    chooser.refresh()
+    assert (chooser.place, chooser.newest) == ((7, 3), True), "who goes to the newest follows it again"
+    chooser.choose(6, 3)
+    story.turns, story.calls = 2, 0
+    chooser.refresh()
+    assert (chooser.place, call.disabled) == ((2, 0), True)
     story.turns = 0
-    panel.refresh()
-    assert rewind.disabled and turn.disabled
+    chooser.refresh()
+    assert chooser.place is None and turn.disabled
 
 
-def test_the_newest_request_is_shown_until_another_is_chosen() -> None:
-    calls: list[tuple[str, tuple[int, int]]] = []
-    drawn: list[Any] = []
-
-    def at(place: Any) -> Any:
-        drawn.append(place)
-        return notice_view(f"sent {place}")
-
-    panel = PromptPanel(lambda: calls, at)
-    choice, picture = panel.widget.children[0].children[0], panel.widget.children[1]
-    assert choice.disabled and "sent None" in picture.value
-    calls.append(("one", (1, 1)))
-    panel.refresh()
-    calls.append(("two", (1, 2)))
-    panel.refresh()
-    assert choice.value == (1, 2) and "sent (1, 2)" in picture.value
-    choice.value = (1, 1)
-    assert "sent (1, 1)" in picture.value
-    calls.append(("three", (2, 1)))
-    panel.refresh()
-    assert choice.value == (1, 1)
-    calls[:] = calls[1:]
-    panel.refresh()
-    assert choice.value == (2, 1), "where the chosen one is gone the newest is shown"
-    before = len(drawn)
-    panel.refresh()
-    assert len(drawn) == before, "what is shown already is not drawn again"
+def test_of_many_turns_those_around_the_chosen_one_and_the_newest_are_offered() -> None:
+    story = Story()
+    story.turns = 100
+    story.chooser.refresh()
+    turn, _ = story.chooser.widget.children
+    assert [number for _, number in turn.options] == [*range(100 - LISTED, 101)]
+    turn.value = 100 - LISTED
+    assert [number for _, number in turn.options] == [*range(100 - 2 * LISTED, 101)]
+    turn.value = 61
+    turn.value = 41
+    assert [number for _, number in turn.options] == [*range(41 - LISTED, 42 + LISTED), 100]
 
 
-def test_of_many_requests_the_newest_can_be_chosen_and_the_chosen_one_stays() -> None:
-    calls = [(f"turn {n}", (n, 1)) for n in range(1, LISTED + 1)]
-    panel = PromptPanel(lambda: calls, lambda place: notice_view(f"sent {place}"))
-    (choice, older), picture = panel.widget.children[0].children, panel.widget.children[1]
-    assert len(choice.options) == LISTED and older.value == ""
-    choice.value = (1, 1)
-    calls += [(f"turn {n}", (n, 1)) for n in range(LISTED + 1, LISTED + 11)]
-    panel.refresh()
-    assert choice.value == (1, 1) and "sent (1, 1)" in picture.value
-    assert len(choice.options) == LISTED + 1 and "9 earlier calls: %agent xray TURN.CALL" in older.value
-    choice.value = (LISTED + 10, 1)
-    panel.refresh()
-    assert len(choice.options) == LISTED and choice.options[0] == ("turn 11", (11, 1))
+def test_what_is_chosen_is_what_each_tab_shows_and_a_bar_leads_to_its_request(shell: Shell) -> None:
+    """One choice for memory, prompt, gauge, history and threads; a click on a bar takes it, and turns to the prompt."""
+    scene, session = shell.ip._deepnb.scene, shell.session
+    shell.ok("%config DeepNB.window = 4600")
+    for prompt in ("Remember that I prefer tabs", "what can you do?", "thanks"):
+        shell.ok(f"%agent {prompt}")
+    shell.ok("%agent compact")
+    with patch.object(scene, "screen", Cell()):
+        shell.ok("%agent dashboard")
+        dashboard = scene.screen.widgets[0]
+
+    def seen(tab: str) -> str:
+        tabs = dashboard.children[-1]
+        tabs.selected_index = tabs.titles.index(tab)
+        return " ".join(html(tabs.children[tabs.selected_index]))
+
+    def buttons(tooltip: str) -> list[Any]:
+        return [w for w in below(dashboard) if str(w.trait_values().get("tooltip")).startswith(tooltip)]
+
+    turn, call = dashboard.children[1].children
+    assert "1 section" not in seen("History") and "saved verbatim" in seen("History")
+    turn.value = 1
+    assert "saved verbatim" not in seen("History"), "nothing was offloaded by then"
+    first = session.turn(1)
+    assert f"{first.budget.total:,}" in seen("Budget") and "memory in turn 1" in seen("Memory")
+    assert "+- The user prefers tabs" in re.sub(r"<[^>]+>", "", seen("Memory")).replace("+ ", "+")
+    assert "request</b>" not in seen("Threads") and "I prefer tabs" in seen("Threads")
+    call.value = 1
+    assert "request of turn 1, call 1" in seen("Prompt")
+    seen("Budget")
+    (bar,) = buttons("turn 2, call 1: ")
+    assert bar.tooltip == f"turn 2, call 1: {session.turn(2).budget.total:,} tokens"
+    bar.click()
+    assert (turn.value, call.value) == (2, 1) and dashboard.children[-1].titles[
+        dashboard.children[-1].selected_index
+    ] == "Prompt"
+    assert "request of turn 2, call 1" in " ".join(html(dashboard))
+    seen("Threads")
+    (back,) = buttons("rewind to here")
+    back.click()
+    assert len(session.turns) == 2 and session.threads[0].turns == 2
+    buttons("undo turn")[0].click()
+    assert len(session.turns) == 3
+
+
+def test_a_line_of_memory_is_changed_where_it_is_shown_and_the_change_undone(shell: Shell) -> None:
+    """What is typed stays while others write and where it is refused; an empty line goes; each change names its undo."""
+    scene, memory = shell.ip._deepnb.scene, shell.session.memory
+    shell.ok("%memory add one")
+    shell.ok("%memory add two")
+    with patch.object(scene, "screen", Cell()):
+        shell.ok("%memory panel")
+        panel = scene.screen.widgets[0]
+    named = {one.description: one for one in below(panel) if getattr(one, "description", "")}
+    line, area, save, undo = (named[word] for word in ("Line", "becomes", "Save line", "Undo"))
+    assert (line.label, area.value) == ("/AGENTS.md 2: - two", "- two")
+    line.index, area.value = 0, "- uno"
+    shell.ok("%memory add three")
+    assert (line.index, area.value) == (0, "- uno")
+    save.click()
+    assert memory.text() == "/AGENTS.md\n\n- uno\n- two\n- three\n"
+    last = memory.log_entries()[-1]
+    assert last.origin == "user" and f"saved /AGENTS.md: %memory revert {last.id} undoes that" in " ".join(html(panel))
+    area.value = "- my key is sk-proj-4f8Gh2Kq9LmZx7Wv3Nb6Tc1Yd5Re0Up8Aq2Sw4Df6Gh8Jk"
+    save.click()
+    assert "sk-proj" in area.value and memory.log_entries()[-1] == last, "a refusal leaves what was typed"
+    area.value = ""
+    save.click()
+    assert memory.text() == "/AGENTS.md\n\n- two\n- three\n"
+    undo.click()
+    undo.click()
+    undo.click()
+    assert memory.text() == "/AGENTS.md\n\n- uno\n- two\n- three\n", "an undo is a change, too"
+    assert "reverted change" in shell.ok("%memory revert 3") and "undoes that" in shell.ok("%memory revert 2")
+
+
+def below(widget: Any) -> list[Any]:
+    return [widget, *(one for child in getattr(widget, "children", ()) for one in below(child))]
+
+
+def html(widget: Any) -> list[str]:
+    return [one.value for one in below(widget) if type(one).__name__ == "HTML"]
 
 
 def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shell: Shell) -> None:
@@ -157,3 +191,10 @@ def test_the_dashboard_as_text_has_every_panel_and_one_is_shown_by_its_name(shel
     shell.ok("%agent fork idea")
     assert "○" in shell.ok("%agent panel threads") and "context" not in shell.ok("%agent panel threads")
     assert "request of turn 1, call 1" in shell.ok("%agent panel prompt")
+    shell.ok("%memory add the pump is called Berta")
+    budget, row = shell.session.budget(), shell.ok("%agent dashboard").partition("\n\n")[0]
+    free = budget.rule.window - budget.total
+    for words in (f"{budget.total:,} of {budget.rule.window:,} tokens", f"{free:,} free", "(85 %)", "idea · 1 turn",
+                  f"trigger {budget.rule.trigger_tokens:,}", "user · /AGENTS.md · + the pump is called Berta",
+                  "nothing needs your approval", "offline (no LLM)"):  # fmt: skip
+        assert words in row, words

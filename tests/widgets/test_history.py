@@ -13,9 +13,9 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.offload import BroughtBack, HistoryMessage, HistorySection
 from deepnb.views.history import HistoryView, history_view
 from deepnb.views.view import notice_view
+from deepnb.widgets.history import ROWS, SECTIONS, HistoryPanel, rooms
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Terminal
-from deepnb.widgets.threads import ROWS, SECTIONS, HistoryPanel, rooms
 from tests.support.histories import ITEMS, LATER, SECTION
 from tests.support.screen import Cell, until
 

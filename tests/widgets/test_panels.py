@@ -1,13 +1,12 @@
 """Panels that follow a session: what they show, which turn they stay at, and that they end."""
 
 from collections.abc import Callable
-from typing import Any
 
 from ipywidgets import Widget
 
 from deepnb.views.view import Stack, View, notice_view
 from deepnb.widgets.actions import Tabs
-from deepnb.widgets.panels import MAX_LIVE, Live, Page, TurnPanel, folded
+from deepnb.widgets.panels import MAX_LIVE, Live, Page, folded
 from deepnb.widgets.screen import Terminal
 from tests.support.screen import Cell
 
@@ -26,58 +25,21 @@ class Story:
         for watcher in tuple(self.watchers):
             watcher()
 
-    def panel(self) -> TurnPanel:
-        return TurnPanel(lambda: self.turns, lambda n: notice_view(f"turn {n}", "ok"), self.now)
+    def panel(self) -> Page:
+        return Page(self.now)
 
     def now(self) -> View:
         return notice_view(f"now {self.turns}", "ok")
 
 
-def parts(panel: TurnPanel) -> tuple[str, Any, str]:
-    picture, turn, diff = panel.widget.children
-    return "".join(page.value for page in picture.children), turn, diff.value
-
-
-def test_a_panel_follows_the_newest_turn_stays_where_it_was_put_and_comes_back_from_turns_that_are_gone() -> None:
-    story = Story()
-    panel = story.panel()
-    _, turn_field, diff = parts(panel)
-    assert turn_field.disabled and "turn 0" in diff
-    story.subscribe(panel.refresh)
-    story.go_on()
-    story.go_on()
-    picture, turn_field, diff = parts(panel)
-    assert (turn_field.max, turn_field.value, turn_field.disabled) == (2, 2, False)
-    assert "now 2" in picture and "turn 2" in diff
-    story = Story()
-    panel = story.panel()
-    story.subscribe(panel.refresh)
-    for _ in range(3):
-        story.go_on()
-    parts(panel)[1].value = 1
-    assert "turn 1" in parts(panel)[2]
-    story.go_on()
-    picture, turn_field, diff = parts(panel)
-    assert (turn_field.max, turn_field.value) == (4, 1)
-    assert "turn 1" in diff and "now 4" in picture
-    story = Story()
-    panel = story.panel()
-    for _ in range(3):
-        story.go_on()
-    panel.refresh()
-    story.turns = 1
-    panel.refresh()
-    assert parts(panel)[1].value == 1 and "turn 1" in parts(panel)[2]
-
-
 def test_tabs_show_what_is_now() -> None:
     story = Story()
-    panel = Tabs([("Now", Page(story.now)), ("Same", Page(lambda: notice_view("same", "ok")))])
+    panel = Tabs({"Now": lambda: Page(story.now), "Same": lambda: Page(lambda: notice_view("same", "ok"))})
     story.turns = 5
     panel.refresh()
     tab = panel.widget.children[-1]
     assert tab.titles == ("Now", "Same")
-    assert "now 5" in tab.children[0].value
+    assert "now 5" in tab.children[0].children[0].children[0].value
 
 
 def test_a_panel_and_its_twin_follow_the_session() -> None:
@@ -87,7 +49,7 @@ def test_a_panel_and_its_twin_follow_the_session() -> None:
     assert cell.last == ["memory panel", "now 0"]
     story.go_on()
     assert cell.last == ["memory panel", "now 1"]
-    assert "now 1" in parts(panel)[0]
+    assert "now 1" in panel.widget.children[0].value
 
 
 def test_one_cell_keeps_one_panel_of_each_kind() -> None:
@@ -152,10 +114,10 @@ def test_stack_and_fold_have_all_the_text() -> None:
 
 class InParts:
     def __init__(self, *parts: str) -> None:
-        self.parts = parts
+        self.elements = parts
 
     def text(self) -> str:
-        return " ".join(self.parts)
+        return " ".join(self.elements)
 
     def html(self) -> str:
         return self.text()
@@ -163,8 +125,8 @@ class InParts:
 
 def test_a_part_that_stays_is_not_sent_again() -> None:
     shown = [InParts("turn 1", "a", "b")]
-    panel = TurnPanel(lambda: 1, lambda turn: notice_view("no change"), lambda: shown[0])
-    stamp, first, second = panel.widget.children[0].children
+    panel = Page(lambda: shown[0])
+    stamp, first, second = panel.widget.children
     sent = []
     for page in (stamp, first, second):
         page.observe(lambda change: sent.append(change["new"]), names="value")
@@ -173,8 +135,8 @@ def test_a_part_that_stays_is_not_sent_again() -> None:
     assert sent == ["turn 2", "c"]
     shown[0] = InParts("turn 3", "a", "c", "d")
     panel.refresh()
-    assert [page.value for page in panel.widget.children[0].children] == ["turn 3", "a", "c", "d"]
-    assert panel.widget.children[0].children[:3] == (stamp, first, second)
+    assert [page.value for page in panel.widget.children] == ["turn 3", "a", "c", "d"]
+    assert panel.widget.children[:3] == (stamp, first, second)
     shown[0] = InParts("turn 4")
     panel.refresh()
-    assert panel.widget.children[0].children == (stamp,) and second.comm is None
+    assert panel.widget.children == (stamp,) and second.comm is None

@@ -3,7 +3,8 @@
 from functools import partial
 from itertools import count
 
-from deepnb.magics.memory_commands import changes_of_turn, memory_diff
+from deepnb.magics.memory_commands import memory_diff
+from deepnb.magics.panel_commands import changes_of_turn
 from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.values.files import disk_path
 from deepnb.values.server_address import POSTGRES, without_password

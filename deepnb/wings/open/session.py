@@ -159,7 +159,7 @@ class OpenedWorkspace(Workspace):
         self.current.read_only = refusal(name)
         self.home.place = self._place
 
-    def fills(self) -> tuple[list[int], list[int]]:
+    def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
         return context_series(self.figures)
 
     def _place(self, home: str) -> Place:

@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.turn import Compacted, ModelEnded
+from deepnb.values.turn import fills
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
@@ -28,7 +28,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
     """Return the first picture of a session that was opened as the thread `name`."""
     rows = [(what, text) for what, text in _rows(index) if text]
     lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
-    figures, marks = context_series(index.turns)
+    figures, marks, _ = context_series(index.turns)
     if len(figures) > 1:
         ends = f"{figures[0]:,} → {figures[-1]:,} tokens over {counted(len(figures), 'call')}"
         ends += f", {counted(index.compactions, 'compaction')} ({MARK})" if marks else ""
@@ -98,15 +98,8 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     yield "unreadable", counted(index.bad, "line") if index.bad else ""
 
 
-def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int]]:
-    """Return (tokens of each request of the main agent for an answer, indices of those that a compaction came before)."""
-    figures, marks = list[int](), list[int]()
-    for event in (one for turn in turns for one in turn.events if not one.path):
-        if isinstance(event, Compacted):
-            marks.append(len(figures))
-        elif isinstance(event, ModelEnded) and event.call.purpose == "answer" and (given := event.call.spent.input):
-            figures.append(given)
-    return figures, sorted({mark for mark in marks if mark < len(figures)})
+def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    return fills(turns, lambda call: call.spent.input)
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:

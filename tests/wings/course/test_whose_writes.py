@@ -21,8 +21,6 @@ MAGICS = (
 
 CLICK = """
 from ipywidgets.widgets.widget import _instances
-tabs = [one for one in _instances.values() if type(one).__name__ == "Tab" and one.titles[1:2] == ("Journal",)]
-tabs[-1].selected_index = 1
 newest = "revert " + session.memory.log_entries()[-1].id
 [one for one in _instances.values() if one.trait_values().get("tooltip") == newest][0].click()
 """  # the newest entry of the journal, reverted by its button

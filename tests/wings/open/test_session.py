@@ -272,7 +272,7 @@ def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: 
 
 def test_the_context_of_all_calls_and_the_compaction_between_them(tmp_path: Path) -> None:
     figures = open_session(claude_file(tmp_path)).figures
-    assert context_series(figures) == ([100, 1_096, 100, 2_096, 100, 996], [4])
+    assert context_series(figures)[:2] == ([100, 1_096, 100, 2_096, 100, 996], [4])
 
 
 def test_a_long_series_keeps_its_peaks_and_marks() -> None:
