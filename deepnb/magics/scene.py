@@ -15,6 +15,7 @@ from deepnb.values.turn import ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
+from deepnb.widgets.actions import leave
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Live, folded
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
@@ -226,6 +227,7 @@ class Cards:
             if card.beneath is not None:
                 card.beneath.update(rest if rest.lines else NOTHING)
             return
+        leave(card.below)
         if card.beneath is not None:
             card.room.give_back(card.beneath)
         if rest.lines:

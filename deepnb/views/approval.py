@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from deepnb.values.answers import how_called
 from deepnb.values.approvals import Decision, PendingCall
@@ -280,12 +282,25 @@ _MARK = "background:rgba(248,81,73,0.35);border-radius:3px;padding:0 2px"
 
 
 def code_html(review: CodeReview) -> h.Html:
-    """Return a block that neither folds nor scrolls; long lines wrap."""
-    digits = len(str(len(review.lines)))
-    rows: list[h.Child] = []
-    for number, pieces in enumerate(review.lines, 1):
-        rows.append(h.muted(f"{number:>{digits}}  "))
-        rows += [h.el("span", text, style=_MARK) if odd else text for text, odd in pieces]
-        rows.append("\n")
+    """Return a block that neither folds nor scrolls; long lines wrap, and go on beside the column of numbers."""
+    from deepnb.views.markdown import GROUND, INK, coloured  # whose parsers take long to import
+
+    colours = (colour for colour, text in coloured(review.code, "python") for _ in text)
+    digits, rows = len(str(len(review.lines))), list[h.Child]()
+    for number, line in enumerate(review.lines, 1):
+        row: list[h.Child] = [h.muted(f"{number:>{digits}}  ")]
+        for text, odd in line:
+            if odd:  # it stands for one character
+                next(colours)
+                row.append(h.el("span", text, style=_MARK))
+                continue
+            for colour, run in groupby(zip(text, colours, strict=False), itemgetter(1)):
+                shown = "".join(character for character, _ in run)
+                row.append(h.el("span", shown, style=f"color:{colour}") if colour else shown)
+        next(colours, None)  # of the line feed
+        rows.append(h.el("div", *row))
+    column = 0.6 * digits + 1.2  # in em, of which a letter takes 0.6: JupyterLab's sanitizer knows no ch
+    indent = f"padding-left:{column + 0.8:.1f}em;text-indent:-{column:.1f}em"
+    look = f"{h.PRE};color:{INK};background:{GROUND};{indent}"
     warnings = (h.el("div", h.swatch(what, h.ORANGE.format(0.25))) for what in review.warnings)
-    return h.join(h.label(counted(len(review.lines), "line")), h.pre(*rows[:-1]), *warnings)
+    return h.join(h.label(counted(len(review.lines), "line")), h.el("pre", *rows, style=look), *warnings)

@@ -19,7 +19,7 @@ GREEN, RED, ORANGE, GREY = (f"rgba({rgb},{{}})" for rgb in ("46,160,67", "248,81
 
 _BOX = "font-size:13px;line-height:1.5;max-width:62em;margin:"
 _FRAME = f"border:1px solid {LINE};border-radius:6px;margin:6px 0;padding:4px 10px"
-_PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
+PRE = f"{MONO};line-height:1.45;{SOFT};border-radius:6px;margin:6px 0;padding:8px 10px;white-space:pre-wrap;word-wrap:break-word"
 _VOID = frozenset({"br", "hr", "img"})
 _DELIMITER = re.compile(r"\$|\\(?=[\\(\[$]|begin\s*\{|(?:eq)?ref\s*\{)")  # $ | \( or \[ | \begin{ | \eqref{
 """Where the page's MathJax would find a formula, or an escape that it would take away."""
@@ -100,7 +100,7 @@ def code(text: str) -> Html:
 
 def pre(*children: Child, low: bool = False) -> Html:
     """Return a block of plain text, line by line as it is; a `low` one scrolls when it is long."""
-    return el("pre", *children, style=f"{_PRE};max-height:26em;overflow-y:auto" if low else _PRE)
+    return el("pre", *children, style=f"{PRE};max-height:26em;overflow-y:auto" if low else PRE)
 
 
 def label(text: str) -> Html:

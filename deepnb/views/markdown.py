@@ -58,19 +58,24 @@ _LANGUAGE = re.compile(r"[\w+#.-]+")
 
 def code_html(code: str, info: str = "") -> h.Html:
     """Return `code` in the colours of the language that `info`, the words after the fence, begins with."""
+    literal = ((colour, h.literal(text)) for colour, text in coloured(code, info))
+    return h.join(*(h.el("span", text, style=f"color:{colour}") if colour else text for colour, text in literal))
+
+
+def coloured(code: str, info: str) -> list[tuple[str, str]]:
+    """Return the pieces of `code`, each with its colour before it, or "" for the usual one."""
     found = _LANGUAGE.search(info.lower())
     lexer = _lexer_of(found[0]) if found and found[0] in LANGUAGES else None
     if lexer is None:
-        return h.literal(code)
+        return [("", code)]
     out: list[tuple[str, str]] = []
-    for kind, text in lexer.get_tokens(code):
+    for _, kind, text in lexer.get_tokens_unprocessed(code):
         colour = _colour(str(kind))
         if out and (out[-1][0] == colour or text.isspace()):
             out[-1] = (out[-1][0], out[-1][1] + text)
         else:
             out.append((colour, text))
-    literal = ((colour, h.literal(text)) for colour, text in out)
-    return h.join(*(h.el("span", text, style=f"color:{colour}") if colour else text for colour, text in literal))
+    return out
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,9 @@
-"""What can be clicked: buttons, pictures with buttons beside them, tabs, and what a page tells of a field with a click."""
+"""What can be clicked: buttons, pictures with buttons beside them, tabs; what a page tells of a field with a click, and
+where its focus goes when what had it is gone."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Protocol
@@ -9,6 +11,7 @@ from typing import Any, Protocol
 from deepnb.values.errors import DeepnbError
 from deepnb.views.html import label
 from deepnb.views.view import View, notice_view
+from deepnb.widgets.screen import Nothing, Output
 
 TAB_STYLE = """<style>
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
@@ -64,14 +67,14 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
         return
     from ipywidgets import jsdlink
 
-    told = _value_widget()()
+    told, control = _value_widget()(), (_pressed.get() or (field,))[0]
 
     def arrived(change: Any) -> None:
         stay()
         link.close()
         told.close()
         setattr(field, trait, change["new"])
-        then(change["new"])
+        press(control, partial(then, change["new"]))
 
     told.observe(arrived, names="value")
     link = jsdlink((field, trait), (told, "value"))
@@ -117,7 +120,7 @@ class ActionPanel:
         self._acts: dict[str, Sequence[tuple[str, Callable[[], object]]]] = {}
         self._list = w.Box(layout=grid("34em"))
         head = [w.HTML(label(title))] if title else []
-        self.widget: Any = w.VBox([*head, self._said, self._list], tabbable=False)  # so that it can have the focus
+        self.widget: Any = w.VBox([*head, self._said, self._list])
         self.refresh()
 
     def refresh(self) -> None:
@@ -144,14 +147,8 @@ class ActionPanel:
         return made
 
     def _click(self, key: str, at: int) -> None:
-        place = list(self._made).index(key)
         attempt(self._acts[key][at][1], self._said)
         self.refresh()
-        rows = [made.children[1].children for made in self._made.values()]
-        here = self._made[key].children[1].children if key in self._made else ()
-        if len(here) <= at:  # the button is gone, and the focus with it
-            near = [*here[-1:], *(row[0] for row in [*rows[place:], *rows[:place][::-1]] if row), self.widget]
-            near[0].focus()
 
 
 class Switches:
@@ -298,7 +295,7 @@ def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", 
 
     layout = w.Layout(width=width, border="1px solid transparent")
     made = w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
-    made.on_click(lambda _: (stay(), act()))
+    made.on_click(lambda _: press(made, act) if stay() else act())
     return made
 
 
@@ -308,12 +305,79 @@ def set_html(page: Any, html: str) -> None:
         page.value = html
 
 
+_pressed: ContextVar[tuple[Any, list[tuple[Any, int, Any]]] | None] = ContextVar("_pressed", default=None)
+"""The control whose action runs; and each box around it, with the place in it and what is there; none once it is done."""
+_done: list[tuple[Any, Any]] = []
+"""The line that has the focus in place of a control that is gone, after its box: there is one at a time."""
+
+FOCUS = Nothing()
+FOCUS.bundle = (
+    {
+        "application/javascript": "document.activeElement === document.body && [...document.querySelectorAll("
+        "'.jp-Notebook .jp-Cell.jp-mod-active')].find(cell => cell.offsetParent)?.focus({preventScroll: true})",
+        "text/plain": "",
+    },
+    {},
+)
+"""Gives the active cell the focus where nothing has it: for an output whose widget becomes a record, which has none."""
+
+
+def press(control: Any, act: Callable[[], object]) -> None:
+    """Do what a page asks for with a control; where it is gone after that, a line in its place has the focus.
+
+    The line and not the next button: a key that is pressed twice must not decide twice.
+    """
+    from ipywidgets.widgets.widget import _instances  # a widget does not know which box it is in
+
+    boxes = {id(one): (box, n) for box in [*_instances.values()] for n, one in enumerate(getattr(box, "children", ()))}
+    around, inner = list[tuple[Any, int, Any]](), control
+    while id(inner) in boxes:
+        around.append((*boxes[id(inner)], inner))
+        inner = around[-1][0]
+    token = _pressed.set((control, around))
+    try:
+        act()
+        _keep_focus()
+    finally:
+        _pressed.reset(token)
+
+
+def _keep_focus() -> None:
+    import ipywidgets as w
+
+    control: Any
+    control, around = _pressed.get() or (None, [])
+    there = [one for one in around if one[0].comm is not None]
+    # A page draws anew all children of a box from the first that is another one.
+    if not there or not (control.disabled or any(box.children[n : n + 1] != (one,) for box, n, one in there)):
+        return
+    box, at, inner = there[0]
+    around.clear()  # it is kept once: what else the action does may take long
+    while _done:
+        within, old = _done.pop()
+        fill(within, [one for one in within.children if one is not old])
+    line = w.Button(description=f"done: {control.tooltip}", tabbable=False, layout=w.Layout(width="auto"))
+    line.style.button_color, line._view_count = "transparent", 0  # so a page tells when it shows the line
+    line.observe(lambda _: line.focus(), "_view_count")
+    use_page_thread(line)
+    at += inner in box.children
+    box.children = (*box.children[:at], line, *box.children[at:])
+    _done.append((box, line))
+
+
+def leave(output: Output) -> None:
+    """Have the page give the cell of an output the focus, where a click has taken a widget out of it."""
+    if _pressed.get() is not None:
+        output.update(FOCUS)
+
+
 def fill(box: Any, children: Sequence[Any]) -> None:
     """Show these widgets in a box; those that were there and are not among them are closed."""
     old, box.children = box.children, children
     for child in old:
         if all(child is not one for one in children):
             close(child)
+    _keep_focus()
 
 
 def offer(choice: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:

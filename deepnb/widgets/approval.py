@@ -12,7 +12,7 @@ from deepnb.values.errors import DeepnbError, InvalidError
 from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import button, close, fill, shown
+from deepnb.widgets.actions import button, close, fill, press, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 
@@ -42,10 +42,9 @@ class ApprovalButtons:
 
     def decided(self, calls: Sequence[PendingCall]) -> None:
         """These calls have been decided: their rows go."""
-        gone = [self._rows.pop(call.key) for call in calls if call.key in self._rows]
-        self.widget.children = [*self._rows.values(), self._said]
-        for row in gone:
-            close(row)
+        for call in calls:
+            self._rows.pop(call.key, None)
+        fill(self.widget, [*self._rows.values(), self._said])
 
     def say(self, problem: str) -> None:
         """One line below the buttons; empty for none."""
@@ -103,7 +102,7 @@ class ApprovalButtons:
         def entered(_: Any, content: Any, __: Any) -> None:
             # JupyterLab takes Enter on a focused button for itself, but not in a text.
             if content.get("event") == "submit":
-                shown(reason, lambda why: refuse(why) if why.strip() else None)
+                press(reject, partial(shown, reason, lambda why: refuse(why) if why.strip() else None))
 
         reason.on_msg(entered)
         approve = button("Approve", f"approve {name}", run, "success")

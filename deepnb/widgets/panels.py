@@ -18,6 +18,7 @@ from deepnb.widgets.actions import (
     close,
     failed_view,
     fill,
+    leave,
     offer,
     on_change,
     set_html,
@@ -242,7 +243,7 @@ class Editor:
         import ipywidgets as w
 
         self._name, self._save = name, save
-        self._settled: Callable[[View], None] = lambda record: None
+        self._output: Output | None = None
         self._closed = f"cancelled: {name} is unchanged"
         rows = min(max(text.count("\n") + 2, _ROWS[0]), _ROWS[1])
         about, wide, style = f"the text of {name}", w.Layout(width="99%"), {"description_width": "initial"}
@@ -258,7 +259,7 @@ class Editor:
     def show(self, screen: Screen, twin: View) -> None:
         """Show the editor and below it its static twin; a record of what became of the text takes its place."""
         without = f"to edit {self._name} where there are no widgets, run a cell that begins with %%memory {self._name}"
-        self._settled = screen.widget(self.widget, without).update
+        self._output = screen.widget(self.widget, without)
         screen.show(twin)
 
     def _on_save(self, text: str) -> None:
@@ -275,7 +276,9 @@ class Editor:
             self._said.value = notice_view(saved.why, "warning").html()
 
     def _end(self, record: View | None) -> None:
-        self._settled(record or notice_view(self._closed))
+        if self._output is not None:
+            leave(self._output)
+            self._output.update(record or notice_view(self._closed))
         close(self.widget)
 
 

@@ -13,7 +13,7 @@ from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.status import RunningView
 from deepnb.views.turn_segments import Answer, Segments, Thinking
 from deepnb.views.view import HasBundle, View, notice_view
-from deepnb.widgets.actions import button, close, has_page_thread, use_page_thread
+from deepnb.widgets.actions import FOCUS, button, close, has_page_thread, use_page_thread
 from deepnb.widgets.flow import Flow
 from deepnb.widgets.progress import Pulse, pause
 from deepnb.widgets.screen import NOTHING, Reserved, Screen, widget_data
@@ -47,9 +47,9 @@ class StopLine:
         import ipywidgets as w
 
         self._line = w.HTML()
-        self._button = stop_button("stop this turn", stop)
+        self.button = stop_button("stop this turn", stop)
         flow = w.Layout(flex_flow="row wrap", align_items="center")
-        self._widget = w.HBox([self._button, self._line], layout=flow)
+        self._widget = w.HBox([self.button, self._line], layout=flow)
 
     def say(self, view: RunningView) -> None:
         self._line.value = view.html()
@@ -75,8 +75,9 @@ def stop_button(tooltip: str, stop: Callable[[], None]) -> Any:
     """Return a button that is heard while a cell runs, where the page can do that; it takes one click."""
 
     def clicked() -> None:
-        made.disabled, made.description = True, "Stopping ..."
-        stop()
+        if made.description == "Stop":  # not disabled, since it would lose the focus
+            made.description = "Stopping ..."
+            stop()
 
     made = button("Stop", tooltip, clicked, "danger")
     use_page_thread(made)
@@ -184,7 +185,10 @@ class NotebookTurn:
                 room = Reserved(room, free=freed) if freed else room
             self._flush()
             for view in below:
-                room.show(view)
+                last = room.show(view)
+                if self._line is not None and self._line.button.description != "Stop":  # it has the focus
+                    last.update(FOCUS)
+                    last.update(view)
             if self._line is not None:
                 self._line.close()
             return room

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from deepnb.values.code import review
+from deepnb.views.approval import _MARK as MARK
+from deepnb.views.approval import code_html
 from deepnb.views.html import Html, el, esc
 from deepnb.views.markdown import COLOURS, GROUND, INK, markdown_html
 from tests.support.harmless import harmless
@@ -51,6 +54,17 @@ def test_code_in_colours_is_the_same_code(language):
     assert re.findall("<code[^>]*>", shown) == [
         '<code style="font:12px/1.45 monospace;color:#dfe5ee;background:none;padding:0;white-space:pre">'
     ]
+
+
+def test_code_on_a_card_is_the_same_code_in_colours():
+    """Each line is a block, and of a character that can't be trusted its mark is not coloured."""
+    code = 'def f(x):\n    """<b>\u202e\n\n  # no\n    """\r\n    return x < 1 # é\n%time f(2)\n'
+    shown = code_html(review(code))
+    lines = [harmless(line) for line in re.findall("<div><span.*?</div>", shown.partition("</pre>")[0])]
+    written = code.replace("\u202e", "⟨U+202E⟩").replace("\r", "⟨U+000D⟩")
+    assert lines == [f"{n}  {line}" for n, line in enumerate(written.split("\n"), 1)]
+    assert ">return </span>" in shown and shown.count("color:#ad8") == 4, "a string goes on from line to line"
+    assert f'style="{MARK}">⟨U+202E⟩</span>' in shown
 
 
 @every_row("colour", [INK, *COLOURS.values()])
