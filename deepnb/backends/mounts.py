@@ -203,9 +203,18 @@ def parse_mount(
         if root == root.parent and not whole:
             do = f"%agent mount --yes {prefix} {spec.strip()} if you mean that" if prefix else "type a directory"
             raise RefusedError(f"{root} is all files of this machine", do)
-        return Mount(at, "disk", str(root), _disk(root))
+        disk = DiskBackend(root)
+        if os.name == "nt" or not root.exists() or not others_can_write(root.stat()):
+            return Mount(at, "disk", str(root), disk)
+        who = "others than its owner can write to"  # they may put a link there at any time
+        note = f"{root} is mounted read-only: {who} it (`chmod go-w` takes that from them)"
+        why = f"Error: not changed: {who} the directory {root.name}, so it is mounted read-only"
+        return Mount(at, "disk", str(root), ReadOnlyFiles(disk, why, note))
     if kind == "store":
-        space = _namespace(rest if colon else None, assistant_id)
+        space = tuple(rest.strip().split("/")) if colon else (*filter(None, [assistant_id]), "filesystem")
+        if strange := [p for p in space if not _NAMESPACE_PART.fullmatch(p) or space[0] == "langgraph"]:
+            do = "type store:NAMESPACE with letters, digits and any of -_@+:~, and / between its parts"
+            raise InvalidError(f"{strange[0]!r} can't be part of a store's namespace", do)
         if store is None:
             raise NotFoundError("there is no store", "pass one to Session(store=...), or type disk:DIR")
         return Mount(at, "store", "/".join(space), store_backend(ExactStore(store), space))
@@ -236,32 +245,9 @@ def mount_prefix(path: str) -> str:
     return "/" + "/".join(at) + "/"
 
 
-def _disk(root: Path) -> BackendProtocol:
-    """Return the backend of a directory; read-only if others can write to it, who may put a link there at any time."""
-    if os.name == "nt" or not root.exists() or not others_can_write(root.stat()):
-        return DiskBackend(root)
-    note = f"{root} is mounted read-only: others than its owner can write to it (`chmod go-w` takes that from them)"
-    why = (
-        f"Error: not changed: others than its owner can write to the directory {root.name}, so it is mounted read-only"
-    )
-    return ReadOnlyFiles(DiskBackend(root), why, note)
-
-
 def others_can_write(found: os.stat_result) -> bool:
     """Return whether others than its owner can write to a directory; a group of the owner's number has nobody else in it."""
     return bool(found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != found.st_uid))
-
-
-def _namespace(text: str | None, assistant_id: str | None) -> tuple[str, ...]:
-    usual = (*filter(None, [assistant_id]), "filesystem")
-    space = usual if text is None else tuple(text.strip().split("/"))
-    for part in space:
-        if not _NAMESPACE_PART.fullmatch(part) or space[0] == "langgraph":
-            raise InvalidError(
-                f"{part!r} can't be part of a store's namespace",
-                "type store:NAMESPACE with letters, digits and any of -_@+:~, and / between its parts",
-            )
-    return space
 
 
 # -- what is passed as `backend=`: where the files of the root are, and what is mounted into it

@@ -171,11 +171,11 @@ class SplitBackend(WrapperBackend):
         return protocol.LsResult(entries=[entries[path] for path in sorted(entries)])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
-        def is_in(backend: protocol.BackendProtocol) -> bool:
-            below = (m["path"] for m in backend.glob(ALL_FILES, file_path).matches or ())
-            return any(self.owner(path) is backend for path in (file_path, *below))
-
-        results = [b.delete(file_path) for b in (self.inner, self.there) if is_in(b)]
+        results = []
+        for one in (self.inner, self.there):
+            below = (m["path"] for m in one.glob(ALL_FILES, file_path).matches or ())
+            if any(self.owner(path) is one for path in (file_path, *below)):
+                results.append(one.delete(file_path))
         return next((r for r in results if not r.error), results[0] if results else self.inner.delete(file_path))
 
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:

@@ -144,7 +144,10 @@ def _nearly_fits(sub: Sub, rest: list[str]) -> bool:
     taken = any(arg.kind in _NUMBERS for arg in sub.args) or any(f.kind in ("number", "turn") for f in sub.flags)
     numbered = taken or not sub.args
     closed = [(numbered and _NUMBER.fullmatch(word) is not None) or _is_mark(sub, word) for word in rest]
-    loose = [word.casefold() in _PLACES | _BETWEEN or _is_name(word) for word in rest]
+    names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
+    lower = [word.casefold() for word in rest]
+    near = {w for w in lower if w not in ENGLISH and any(len(n) > 4 and one_edit_apart(w, n) for n in names)}
+    loose = [word in _PLACES | _BETWEEN | names | near for word in lower]
     if all(a or b for a, b in zip(closed, loose, strict=True)):
         return any(closed) or not all(word.casefold() in _BETWEEN for word in rest)
     takes_words = any(arg.kind in _OPEN for arg in sub.args)
@@ -161,13 +164,6 @@ def _is_mark(sub: Sub, word: str) -> bool:
         return bool(flags) or not sub.args
     is_flag = any(word == flag or (len(flag) > 3 and is_near(word, flag)) for flag in flags)
     return is_flag or any(is_near(re.split(r"[:=]", word)[0], choice) for choice in _choices(sub))
-
-
-def _is_name(word: str) -> bool:
-    names = {*PANELS, *(sub.name for magic in MAGICS for sub in subcommands(magic))}
-    lower = word.casefold()
-    is_near_one = any(len(name) > 4 and one_edit_apart(lower, name) for name in names)
-    return lower in names or (lower not in ENGLISH and is_near_one)
 
 
 def _choices(sub: Sub) -> tuple[str, ...]:

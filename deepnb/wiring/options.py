@@ -82,7 +82,16 @@ def subagents(given: Iterable[Any]) -> tuple[Subagent, ...]:
 def _subagent(given: Any) -> Subagent:
     if not isinstance(given, Subagent | Mapping):
         raise InvalidError(f"a subagent is a dict or a deepnb.Subagent, not a {type(given).__name__}", _EXAMPLE)
-    agent = _from_mapping(given) if isinstance(given, Mapping) else given
+    if isinstance(given, Mapping):
+        who = f"the subagent {given['name']!r}" if given.get("name") else "a subagent"
+        if missing := next((key for key in ("name", "description") if not given.get(key)), None):
+            raise InvalidError(f"{who} has no {missing}", _EXAMPLE)
+        if unknown := [key for key in given if key not in (*_OWN, *_MORE)]:
+            do = f"the options are {', '.join((*_OWN, *_MORE))}"
+            raise InvalidError(f"{who} has no option {unknown[0]!r}", do)
+        own, more = ({key: given[key] for key in keys if given.get(key) is not None} for keys in (_OWN, _MORE))
+        given = Subagent(**own, more=more)
+    agent: Subagent = given
     who, lists = f"the subagent {agent.name!r}", dict[str, Any]()
     for key in ("name", "description", "system_prompt"):
         if not isinstance(value := getattr(agent, key), str):
@@ -102,17 +111,6 @@ def _subagent(given: Any) -> Subagent:
             f"skills of {who} are directories or names, not a {type(strange).__name__}", 'skills=["/skills/"]'
         )
     return replace(agent, name=normal(agent.name), **lists)
-
-
-def _from_mapping(given: Mapping[str, Any]) -> Subagent:
-    name = given.get("name")
-    who = f"the subagent {name!r}" if name else "a subagent"
-    if missing := next((key for key in ("name", "description") if not given.get(key)), None):
-        raise InvalidError(f"{who} has no {missing}", _EXAMPLE)
-    if unknown := [key for key in given if key not in (*_OWN, *_MORE)]:
-        raise InvalidError(f"{who} has no option {unknown[0]!r}", f"the options are {', '.join((*_OWN, *_MORE))}")
-    own, more = ({key: given[key] for key in keys if given.get(key) is not None} for keys in (_OWN, _MORE))
-    return Subagent(**own, more=more)
 
 
 MESSAGES_KEY = "messages"

@@ -78,7 +78,18 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif type(value) is str and len(value) > exact.LINE:
         lines = [f"{name}: str, {len(value)} characters", short(value, budget - 60)]
     elif exact.is_from(value, "matplotlib.figure", ("Figure",)):
-        lines += _figure_lines(value)
+        for axes in value.axes[:ITEMS]:
+            if not exact.is_from(axes, "matplotlib.axes", ("Axes",)):
+                lines.append(f"  {class_name(axes)}")
+                continue
+            said = [axes.get_title(), f"x {axes.get_xlabel()}", f"y {axes.get_ylabel()}"]
+            drawn = [
+                (len(axes.lines), "line"),
+                (len(axes.patches), "bar or patch"),
+                (len(axes.collections), "collection"),
+            ]
+            said += [f"{count} {what}" for count, what in drawn if count]
+            lines.append(f"  Axes: {cut(', '.join(s for s in said if len(s) > 2), exact.LINE)}")
     elif exact.is_routine(value) or exact.is_class(value):
         doc = exact.first_doc_line(value)
         lines += [f"  {doc}"] * bool(doc)
@@ -111,19 +122,6 @@ def _brief(value: Any) -> str:
         return kind if shown == f"<{kind}>" else f"{kind}, {shown}"
     except Exception:
         return f"{kind}, {unprintable(value)}"
-
-
-def _figure_lines(drawn: Any) -> list[str]:
-    lines = []
-    for axes in drawn.axes[:ITEMS]:
-        if not exact.is_from(axes, "matplotlib.axes", ("Axes",)):
-            lines.append(f"  {class_name(axes)}")
-            continue
-        said = [axes.get_title(), f"x {axes.get_xlabel()}", f"y {axes.get_ylabel()}"]
-        counts = [(len(axes.lines), "line"), (len(axes.patches), "bar or patch"), (len(axes.collections), "collection")]
-        drawn_in = [f"{count} {what}" for count, what in counts if count]
-        lines.append(f"  Axes: {cut(', '.join(s for s in [*said, *drawn_in] if len(s) > 2), exact.LINE)}")
-    return lines
 
 
 def _table_text(head: str, table: Table, budget: int) -> str:

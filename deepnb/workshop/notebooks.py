@@ -124,9 +124,15 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
         if not cells:
             lines = ("\n".join([_head(cell), *_shown(cell, detailed)]) for cell in there)
             return _answer([f"{redact(path)}: {len(there)} cells, version {version}", *lines], "cells")
+        if not _CELLS.fullmatch(cells):
+            raise InvalidError(f"cells {cells!r} is not valid", 'give numbers such as "3" or "2-5"')
+        runs = [[int(n) for n in run.split("-")] for run in cells.split(",")]
+        chosen = [cell for cell in there if any(run[0] <= cell.number <= run[-1] for run in runs)]
+        if not chosen:
+            raise NotFoundError(f"no cells {cells}: the notebook has {len(there)}", "count from 1")
         blocks = (
             "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)])
-            for cell in _chosen(there, cells)
+            for cell in chosen
         )
         return _answer([f"{redact(path)}, version {version}:", *blocks], "cells")
     except DeepnbError as error:
@@ -236,16 +242,6 @@ def _shown(cell: Cell, detailed: bool) -> Iterator[str]:
             yield f"  -> {title}\n{_cut(text, ANSWER // 4)}"
         else:
             yield f"  -> {_cut(title, _LINE)}" + (f": {_brief(text)}" if text else "")
-
-
-def _chosen(cells: tuple[Cell, ...], numbers: str) -> list[Cell]:
-    if not _CELLS.fullmatch(numbers):
-        raise InvalidError(f"cells {numbers!r} is not valid", 'give numbers such as "3" or "2-5"')
-    runs = [[int(n) for n in run.split("-")] for run in numbers.split(",")]
-    chosen = [cell for cell in cells if any(run[0] <= cell.number <= run[-1] for run in runs)]
-    if not chosen:
-        raise NotFoundError(f"no cells {numbers}: the notebook has {len(cells)}", "count from 1")
-    return chosen
 
 
 def _answer(blocks: list[str], what: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from deepnb.models.teaching.conversation import Conversation, Step, first_match, short
 from deepnb.models.teaching.grammar import Ask, Condition, Unplaced, dated
-from deepnb.models.teaching.tables import Column, Frame, listed_tables, mentioned, parse_frame, singular, without_tables
+from deepnb.models.teaching.tables import Frame, listed_tables, mentioned, parse_frame, singular
 from deepnb.models.teaching.talk import QUESTION, Script, Use, confess, failure, says
 from deepnb.models.teaching.vocabulary import may_ask, names_part, pieces, speaks_of_tables, unknown_words
 
@@ -47,7 +47,8 @@ def understood(
     frame = yield from table_asked(c, request, sure)
     if isinstance(frame, str):
         return frame
-    request = without_tables(request)
+    while described := parse_frame(request):  # the values of a table that was filled in are none of the request's words
+        request = described[1]
     frame = yield from _with_values(c, frame, request)
     try:
         return frame, read(request, frame)
@@ -167,23 +168,19 @@ def _where(c: Conversation, frame: Frame, conditions: Sequence[Condition]) -> Ge
         elif one.sign in ("in", "and"):
             value = list(value)
         elif one.sign[0] in "<>":
-            value = _limit(column, one)
+            up = one.sign[0] == ">"
+            if column.is_date and one.sign == "<":
+                value = f"{date.fromisoformat(value[:10]) - timedelta(days=1)} 23:59:59.999999"
+            elif one.sign in "<>" and "int" in column.type.lower():
+                value = math.floor(value) + 1 if up else math.ceil(value) - 1
+            elif one.sign in "<>" and not column.is_date:
+                value = math.nextafter(value, math.inf if up else -math.inf)
+            value = {"min" if up else "max": value}
         other = where.get(one.column, {})
         if other and not (isinstance(other, dict) and isinstance(value, dict) and not other.keys() & value.keys()):
             raise Unplaced(one.column, "two")
         where[one.column] = {**other, **value} if other else value
     return where
-
-
-def _limit(column: Column, one: Condition) -> dict[str, Any]:
-    up, value = one.sign[0] == ">", one.value
-    if column.is_date and one.sign == "<":
-        value = f"{date.fromisoformat(value[:10]) - timedelta(days=1)} 23:59:59.999999"
-    elif one.sign in "<>" and "int" in column.type.lower():
-        value = math.floor(value) + 1 if up else math.ceil(value) - 1
-    elif one.sign in "<>" and not column.is_date:
-        value = math.nextafter(value, math.inf if up else -math.inf)
-    return {"min" if up else "max": value}
 
 
 def answer(c: Conversation, frame: Frame, asked: Ask) -> Script:

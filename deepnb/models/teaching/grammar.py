@@ -265,9 +265,14 @@ def _question(tokens: list[Token], frame: Frame) -> Ask:
     elif what := next((name for name, pattern in _SHAPES.items() if re.fullmatch(pattern, p.kinds)), ""):
         asked = _asked(p, what)
     else:
-        raise _unfit(p)
-    if odd := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
-        raise Unplaced(odd.text)
+        for at, token in enumerate(p.tokens):
+            if any(re.fullmatch(pattern, p.kinds[:at] + p.kinds[at + 1 :]) for pattern in _SHAPES.values()):
+                raise Unplaced(token.text)
+        odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
+        likely = [*(t for t in odd if t.kind in ">!nb|@ND"), *(t for t in odd if t.kind not in "RCk"), odd[0]]
+        raise Unplaced(likely[0].text)
+    if verb := next((verb for verb in verbs if not hinted(asked.column, verb)), None):
+        raise Unplaced(verb.text)
     return replace(asked, where=tuple(p.where))
 
 
@@ -300,16 +305,6 @@ _SHAPES = {
 }
 """What a question asks, and what may be left of it then; the first that fits is taken."""
 _WHOLE = ("describe", "size", "missing", "duplicates")  # what is asked of a whole table only
-
-
-def _unfit(p: Parse) -> Unplaced:
-    kinds = p.kinds
-    for at, token in enumerate(p.tokens):
-        if any(re.fullmatch(pattern, kinds[:at] + kinds[at + 1 :]) for pattern in _SHAPES.values()):
-            return Unplaced(token.text)
-    odd = [*p.tokens, *p.by, *(Token("k", str(one.value or one.column)) for one in p.where), Token("k", "?")]
-    likely = [*(t for t in odd if t.kind in ">!nb|@ND"), *(t for t in odd if t.kind not in "RCk"), odd[0]]
-    return Unplaced(likely[0].text)
 
 
 def _asked(p: Parse, what: str) -> Ask:

@@ -193,13 +193,6 @@ def _column(name: str, kind: str, summary: str, known: str, sample: list[str]) -
     return replace(column, values=tuple(dict.fromkeys([*values, *more])), listed=every)
 
 
-def without_tables(text: str) -> str:
-    """Return a request without the descriptions of tables that were filled in: their values are none of its words."""
-    while found := parse_frame(text):
-        text = found[1]
-    return text
-
-
 def listed_tables(listing: str) -> list[str]:
     """Return the tables that `list_variables` shows."""
     return list(dict.fromkeys(name for name, _ in _LISTED.findall(listing)))

@@ -166,14 +166,11 @@ def says(c: Conversation, key: str, **values: Any) -> str:
     """Return a sentence in the language of the request."""
     english, _, chinese = _SAYS[key].replace("\\n", "\n").partition(" || ")
     for name in (name for name, v in values.items() if v in (1, "1")):
-        english = re.sub(f"(There are )?({{{name}}}{_NOUN})s( are| were| repeat)?", _one, english)
+        plural = f"(There are )?({{{name}}}{_NOUN})s( are| were| repeat)?"
+        english = re.sub(plural, lambda m: f"{'There is ' if m[1] else ''}{m[2]}{_VERBS.get(m[3], '')}", english)
     return c.tell(english, chinese).format(
         **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
     )
-
-
-def _one(found: re.Match[str]) -> str:
-    return f"{'There is ' if found[1] else ''}{found[2]}{_VERBS.get(found[3], '')}"
 
 
 def say(key: str, c: Conversation, _: str) -> str:
