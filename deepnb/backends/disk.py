@@ -17,6 +17,7 @@ from typing import Any
 from deepagents.backends import protocol, utils
 
 from deepnb.backends.tree import DEPTH, LOCK, Names, Refused, Tree, is_control, names, unfit
+from deepnb.backends.versions import FileVersions
 from deepnb.engine.file_extras import SkippedEntries, SkipReason
 from deepnb.engine.files import is_text
 
@@ -26,9 +27,6 @@ GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 
 _SEARCHED = 10 * 1024 * 1024
 """Bytes of the largest file that is searched, as of upstream's backend."""
-
-GRANULE = 2_000_000_000
-"""Nanoseconds in which two changes of a file may bear one time: on FAT two seconds, elsewhere a clock's tick."""
 
 _CODES = {
     errno.ENOENT: protocol.FILE_NOT_FOUND,
@@ -52,6 +50,7 @@ class DiskBackend(protocol.BackendProtocol):
 
     def __init__(self, root: str | os.PathLike[str], *, private: bool = False) -> None:
         self.tree = Tree(root, private=private)
+        self._versions: dict[str, FileVersions] = {}
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> protocol.ReadResult:
         """Return a window of lines; the whole in base64 for names that end as those of pictures and films do."""
@@ -142,24 +141,8 @@ class DiskBackend(protocol.BackendProtocol):
         return protocol.LsResult(entries=sorted(infos, key=itemgetter("path")))
 
     def file_versions(self, directory: str) -> dict[str, Any] | None:
-        """Return the stamp of each file and link below a directory; None for one so new that its next change could bear the same time."""
-        end = time.time_ns() - GRANULE
-        found: dict[str, Any] = {}
-        try:
-            todo, cut = [self.tree.folder(names(directory, folder=True))], len(self.tree.path(("",))) - 1
-            while todo:
-                with os.scandir(todo.pop()) as entries:
-                    for entry in entries:
-                        if entry.is_dir(follow_symlinks=False):
-                            todo.append(entry.path)
-                            continue
-                        info = entry.stat(follow_symlinks=False)
-                        stamp = info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
-                        path = entry.path[cut:].replace(os.sep, "/") + "/" * entry.is_symlink()
-                        found[path] = None if stamp[0] > end or stamp[1] > end else stamp
-        except OSError as error:
-            return {} if isinstance(error, FileNotFoundError) and not found else None
-        return found
+        """Return the stamps of the files below a directory, as `FileVersions.read` gives them."""
+        return self._versions.setdefault(directory, FileVersions(self.tree, directory)).read()
 
     def skipped_entries(self, directory: str, name: str, most: int) -> SkippedEntries:
         """Return the links in a directory, which are not listed, and the directories in it whose file is not to be read."""

@@ -24,6 +24,18 @@ _PATIENCE = 5
 _ERASED = ("deepnb_values", "deepnb_turns", "deepnb_lines", "checkpoint_blobs", "checkpoint_writes", "store")
 """Tables that can hold memory."""
 
+_CHANGES = (
+    # a row for each write, as one that all add to would be locked until each of their transactions ends
+    "CREATE TABLE IF NOT EXISTS deepnb_changes (n BIGSERIAL PRIMARY KEY)",
+    "DELETE FROM deepnb_changes WHERE n < (SELECT max(n) FROM deepnb_changes)",
+    "CREATE OR REPLACE FUNCTION deepnb_changed() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN INSERT INTO deepnb_changes DEFAULT VALUES; RETURN NULL; END'",
+    "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'deepnb_changed' AND tgrelid = 'store'::regclass)"
+    " THEN CREATE TRIGGER deepnb_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON store"
+    " EXECUTE FUNCTION deepnb_changed(); END IF; END$$",
+)
+"""What counts the writes to the store; rows before the last are no longer needed by whoever opens it anew."""
+
 _FAMILY = 0x64656570
 """Set into the locks' first number, so that another program's are others."""
 
@@ -62,6 +74,8 @@ class PostgresDatabase(Database):
                 self.saver.setup()
                 self.store = store_class(self._connection())
                 self.store.setup()
+                for statement in _CHANGES:
+                    self.execute(statement)
         except BaseException:
             self.close()
             raise
@@ -89,8 +103,8 @@ class PostgresDatabase(Database):
             return list(cursor.fetchall()) if cursor.description else []
 
     def changes(self) -> object:
-        """Return how many rows there are, and the sum of the numbers of the transactions that wrote them."""
-        return self.execute("SELECT count(*), sum(xmin::text::bigint) FROM store")
+        """Return which writes there were; a write of another kernel that is not done yet is not among them."""
+        return self.execute("SELECT count(*), sum(n) FROM deepnb_changes")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

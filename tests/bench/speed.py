@@ -8,19 +8,11 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import TypeVar
 
-from deepagents.backends.utils import create_file_data
-
-from deepnb import Session
-from deepnb.memory.guarding import ScopedBackend
-from deepnb.memory.layers import Scope
-from deepnb.memory.searching import TOKENS, MemoryToolsMiddleware
 from deepnb.search.database import Database
 from deepnb.search.index import Index
 from deepnb.search.words import read_query
-from deepnb.testing import ScriptedModel
 from tests.bench.row import Row, below, held
 
 QUICK = False
@@ -28,10 +20,6 @@ SIZES = (0.7, 6.5, 32.0)  # megabytes of text: 1,400, 13,000 and 64,000 chunks, 
 TRIES = 15
 BUILD, DATABASE, P95_MS = 5, 4, 20
 """Bounds: building as a multiple of plain FTS5, the database as one of the text, and a search up to 20,000 chunks."""
-NOTES, TOOL = 100_000, 3
-"""Notes of a line, and the bound of a search through the agent's tool as a multiple of one of the index alone, but on a
-disk."""
-TODAY = "2026-11-25T12:00:00"
 _SYLLABLES = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no ra re ri ro sa se"
 QUERIES = 200
 _T = TypeVar("_T")
@@ -75,37 +63,6 @@ def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for megabytes in SIZES:
             yield from _at(markdown(megabytes), Path(folder) / f"{megabytes}")
-    for home in ("memory", "SQLite", "disk"):
-        yield from _notes(NOTES, home)
-
-
-def _notes(count: int, home: str) -> Iterator[Row]:
-    words = " ".join(markdown(0.5).values()).split()
-    random = Random(2)
-    files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(count)}
-    index, session = Index(), Session(model=ScriptedModel(answers=[]))
-    with tempfile.TemporaryDirectory() as folder:
-        if home == "SQLite":
-            session.persist(f"{folder}/kept.db")
-        elif home == "disk":
-            session.memory.keep(f"{folder}/kept")
-        storage = session.workspace.home.storage
-        storage.adopt({path: create_file_data(text) for path, text in files.items()})
-        tool = MemoryToolsMiddleware(ScopedBackend(storage.guard, Scope), (), lambda: TODAY, lambda: storage.search)
-        tool.search("hoopoe")
-        index.update(dict(files))
-        asked = questions(files)[:40]
-        for query in asked[:2]:  # the vocabulary is read, and files of a disk that were new
-            index.search(query, tokens=TOKENS)
-            tool.search(query)
-        alone = [_timed(partial(index.search, query, tokens=TOKENS))[0] for query in asked]
-        found = [_timed(partial(tool.search, query))[0] for query in asked]
-        what, took, beside = f"{count:,} notes ({home}), nothing changed: memory_search", median(found), median(alone)
-        if home == "disk":  # where each file is looked at: other programs may have written to it
-            yield Row(what, took, "ms", beside, took / beside)
-        else:
-            yield held(what, took, beside, "ms", TOOL)
-        session.close()
 
 
 def _at(files: dict[str, str], folder: Path) -> Iterator[Row]:

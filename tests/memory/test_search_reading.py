@@ -104,7 +104,7 @@ def test_only_what_changed_is_read(
         s.memory.write(f"/memory/{n}.md", f"- note {n} about tea\n")
     for file in tmp_path.rglob("*.md"):  # what has just been written might change within the same tick of a clock
         os.utime(file, (1, 1))
-    monkeypatch.setattr("deepnb.backends.disk.GRANULE", -time.time_ns())
+    monkeypatch.setattr("deepnb.backends.versions.GRANULE", -time.time_ns())
     assert len(s.memory.search_hits("tea", 20)) == 9
     read = reads(monkeypatch, s)
     assert len(s.memory.search_hits("tea", 20)) == 9 and read == [LONG_TERM]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.backends.disk import GRANULE, DiskBackend
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.versions import GRANULE
 from deepnb.engine.file_extras import file_versions
 from deepnb.skills.catalog import DISABLED, Catalog
 from tests.support.scripted import Scripted
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """All is older than a clock's granule: the clock is ahead by that much."""
     now = time.time_ns
-    monkeypatch.setattr("deepnb.backends.disk.time.time_ns", lambda: now() + 2 * GRANULE)
+    monkeypatch.setattr("deepnb.backends.versions.time.time_ns", lambda: now() + 2 * GRANULE)
 
 
 class Counted(DiskBackend):
