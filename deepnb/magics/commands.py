@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from deepnb.magics.ask import FORGETS, resume, show_asked
 from deepnb.magics.code_cells import agent_code
@@ -13,6 +13,7 @@ from deepnb.magics.panel_commands import agent_dashboard, agent_panel
 from deepnb.magics.pictures import budget_picture, history_picture, status_picture
 from deepnb.magics.scene import Args, Command, Result, Scene, notice
 from deepnb.magics.tool_commands import agent_subagents, agent_tools
+from deepnb.models.keys import PROVIDERS, keep_key
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.server_address import is_address
 from deepnb.values.text import as_word
@@ -24,7 +25,7 @@ from deepnb.views.search_marks import found_view
 from deepnb.views.text import counted
 from deepnb.views.threads import threads_view, turns_view
 from deepnb.views.turn import long_turn_view
-from deepnb.views.view import notice_view, table_view
+from deepnb.views.view import View, notice_view, table_view
 from deepnb.views.xray import XrayView
 from deepnb.widgets.progress import Progress
 from deepnb.wiring.attachment import is_graph
@@ -90,9 +91,19 @@ def agent_use(scene: Scene, args: Args) -> Result:
         return models_view(scene.session.models(args["base_url"]), scene.stamp)
     if args["model"] is None:
         features = scene.session.features
-        return (
-            features_view(features, scene.stamp) if features.listed else notice(f"the model is {scene.session.model}")
-        )
+        if features.listed:
+            return features_view(features, scene.stamp)
+        if not scene.screen.notebook:
+            return notice(f"the model is {scene.session.model}")
+        from deepnb.widgets.models import ModelPanel
+
+        session, words = scene.session, "agent use: a model to choose, and a field for a provider's key"
+        providers = [name for name, one in PROVIDERS.items() if one.typed and one.key]
+        use = cast(Callable[[str], View], lambda model: agent_use(scene, {**args, "model": model}))
+        keep = cast(Callable[[str, str], View], lambda name, key: agent_key(scene, {"provider": name, "key": key}))
+        panel = ModelPanel(session.models, use, providers, keep)
+        scene.show_panel(panel, lambda: notice(f"the model is {session.model}"), words)
+        return None
     back = scene.sessions.current is not scene.sessions.own
     settings = {name: args[name] for name in ("base_url", "max_tokens", "temperature", "timeout")}
     name = scene.sessions.own.use(args["model"], **settings)
@@ -106,7 +117,11 @@ def agent_use(scene: Scene, args: Args) -> Result:
 
 def agent_key(scene: Scene, args: Args) -> Result:
     provider = args["provider"]
-    scene.session.key(provider)
+    if args.get("key"):  # typed into the page
+        scene.session.workspace.current.idle()
+        keep_key(provider, args["key"])
+    else:
+        scene.session.key(provider)
     return notice(f"key for {provider} kept in this process only; %agent models lists what can be used now")
 
 
