@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any
 
 from deepnb.values.agent import ModelInfo
-from deepnb.values.errors import DeepnbError
-from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import button, choose_from, on_change, shown
+from deepnb.views.view import View
+from deepnb.widgets.actions import attempt, button, offer, on_change, shown
+
+Act = Callable[..., View]
 
 
 class ModelPanel:
@@ -17,19 +18,15 @@ class ModelPanel:
     """
 
     def __init__(
-        self,
-        models: Callable[[], Sequence[ModelInfo]],
-        use: Callable[[str], View],
-        providers: Sequence[str],
-        keep: Callable[[str, str], View],
+        self, models: Callable[[], Sequence[ModelInfo]], use: Act, providers: Sequence[str], keep: Act
     ) -> None:
-        """`use` takes a model's name, `keep` a provider and its key; each gives what to say of it."""
+        """`use` takes a model's name, `keep` a provider and its key; each returns what to say of it."""
         import ipywidgets as w
 
-        self._models, self._keep = models, keep
+        self._models, self._keep, self._said = models, keep, w.HTML()
         wide = w.Layout(width="24em")
         self._choice = w.Dropdown(description="Model", tooltip="models that can be used here", layout=wide)
-        act = partial(shown, self._choice, lambda name: self._say(partial(use, name)))
+        act = partial(shown, self._choice, lambda name: attempt(partial(use, name), self._said))
         chosen = button("Use", "use this model from the next turn on", act, "primary")
         self._provider = w.Dropdown(
             options=providers, description="Provider", tooltip="the key's provider", layout=wide
@@ -38,7 +35,6 @@ class ModelPanel:
         look = {"placeholder": "Enter keeps it in this process", "layout": wide}
         self._key = w.Password(description="Key", tooltip=about, continuous_update=False, **look)
         on_change(self._key, self._typed)
-        self._said = w.HTML()
         flow = w.Layout(flex_flow="row wrap", align_items="center")
         rows = [w.HBox([self._choice, chosen], layout=flow), w.HBox([self._provider, self._key], layout=flow)]
         self.widget: Any = w.VBox([*rows, self._said])
@@ -47,17 +43,13 @@ class ModelPanel:
     def refresh(self) -> None:
         """Offer the models that can be used now."""
         usable = [one for one in self._models() if one.usable]
-        choose_from(self._choice, [(" · ".join(filter(None, (one.name, one.note))), one.name) for one in usable])
+        options = [(" · ".join(filter(None, (one.name, one.note))), one.name) for one in usable]
+        chosen, newest = self._choice.value, self._choice.index in (None, len(self._choice.options) - 1)
+        stays = not newest and chosen in (one.name for one in usable)
+        offer(self._choice, options, chosen if stays else options[-1][1] if options else None)
 
     def _typed(self) -> None:
         if key := self._key.value:
             self._key.value = ""
-            self._say(lambda: self._keep(self._provider.value, key))
+            attempt(partial(self._keep, self._provider.value, key), self._said)
             self.refresh()
-
-    def _say(self, act: Callable[[], View]) -> None:
-        try:
-            said = act()
-        except DeepnbError as error:
-            said = notice_view(error.typed, "error")
-        self._said.value = said.html()
