@@ -64,12 +64,10 @@ _HOMES = {
     "deepnb.workshop.approvals": ("reads",),
 }
 """Module -> what it gives to the root; a module is imported when one of its names is first asked for."""
-_OF_WINGS = ("Job", "OpenedSession", "course", "list_sessions", "open_session")
-"""What wings give to the root, as long as they are here."""
 
 __all__ = ["current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
-__all__ += [name for name in _OF_WINGS if _wings.home(f"deepnb.{name}") or _wings.home(f"import deepnb.{name}")]
+__all__ += [name for name in _wings.ROOT if _wings.home(f"deepnb.{name}") or _wings.home(f"import deepnb.{name}")]
 __version__ = "0.2.0"
 
 if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
@@ -79,7 +77,7 @@ if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
 
         if name == "course" and name in __all__:
             return importlib.import_module("deepnb.course")
-        if name in _OF_WINGS:
+        if name in _wings.ROOT:
             return _wings.part(f"deepnb.{name}", AttributeError)
         home = next((module for module, names in _HOMES.items() if name in names), None)
         if home is None:

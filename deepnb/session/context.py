@@ -127,7 +127,7 @@ class SessionContext:
             changed = [name for name, text in texts.items() if number and text != before.get(name)]
             channels += ((name, number, excerpt(texts[name])) for name in changed)
             before = texts
-        return replace(found, nodes=nodes(graph.edges, work.thread.snapshot.next), channels=tuple(channels))
+        return replace(found, nodes=nodes(*graph.shape, work.thread.snapshot.next), channels=tuple(channels))
 
     def compact(self, tell: Callable[[Event], None] = lambda event: None) -> Offload:
         """Compact the current thread now, all but its last turn: flush, offload, summary, as at the trigger.

@@ -103,6 +103,8 @@ open  path:session FILE|DIR|URL  --thread:word THREAD  --list
     ),
     "acp": Wing(names={"python -m deepnb acp": "command:run_acp"}),
 }
+ROOT = ("Job", "OpenedSession", "course", "list_sessions", "open_session")
+"""What wings give to the root, as long as they are here."""
 
 
 def names(kind: str) -> list[str]:

@@ -192,9 +192,9 @@ class Node:
     """Whether it is to run next in the thread."""
 
 
-def nodes(edges: Sequence[tuple[str, str, bool]], runs: Sequence[str]) -> tuple[Node, ...]:
-    """Return the nodes of a graph in the order of its edges, which are (from, to, whether on a condition)."""
-    names = dict.fromkeys(name for edge in edges for name in edge[:2])
+def nodes(names: Sequence[str], edges: Sequence[tuple[str, str, bool]], runs: Sequence[str]) -> tuple[Node, ...]:
+    """Return the nodes of a graph in the order of its edges, which are (from, to, whether on a condition), then the others."""
+    names = list(dict.fromkeys([*(name for edge in edges for name in edge[:2]), *names]))
     return tuple(
         Node(name, tuple(f"{'⇢' if maybe else '→'} {to}" for begin, to, maybe in edges if begin == name), name in runs)
         for name in sorted(names, key=lambda name: (name != "__start__") + (name == "__end__"))

@@ -38,10 +38,11 @@ class Attachment:
     """The graph as a server draws it."""
 
     @property
-    def edges(self) -> tuple[tuple[str, str, bool], ...]:
-        """From which node to which, and whether on a condition."""
+    def shape(self) -> tuple[list[str], list[tuple[str, str, bool]]]:
+        """The nodes, and the edges: from which to which, and whether on a condition."""
         drawn = self.drawn or self.graph.get_graph().to_json()
-        return tuple((str(one["source"]), str(one["target"]), bool(one.get("conditional"))) for one in drawn["edges"])
+        edges = [(str(one["source"]), str(one["target"]), bool(one.get("conditional"))) for one in drawn["edges"]]
+        return [str(one["id"]) for one in drawn["nodes"]], edges
 
     @property
     def is_served(self) -> bool:

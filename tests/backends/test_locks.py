@@ -88,7 +88,8 @@ def test_a_forked_child_does_not_hold_what_its_parent_does(tmp_path):
 
 
 @forks
-def test_a_named_lock_counts_between_processes(tmp_path, monkeypatch):
+@every_row("kind", ["directory", "named"])
+def test_a_lock_counts_between_processes(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     count, (begin, start) = tmp_path / "count", os.pipe()
     count.write_text("0")
@@ -97,7 +98,7 @@ def test_a_named_lock_counts_between_processes(tmp_path, monkeypatch):
         os.close(start)
         os.read(begin, 1)
         for _ in range(100):
-            with named_lock("count"):
+            with named_lock("count") if kind == "named" else directory_lock(tmp_path):
                 count.write_text(f"{int(count.read_text()) + 1}")
 
     writers = []
@@ -110,7 +111,7 @@ def test_a_named_lock_counts_between_processes(tmp_path, monkeypatch):
         writers.append(child)
     os.close(start)
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in writers] == [0] * 3
-    assert count.read_text() == "300"
+    assert count.read_text() == "300" and len([*tmp_path.iterdir()]) == 2
 
 
 def test_a_lock_file_that_was_replaced_is_not_the_lock(tmp_path, monkeypatch):

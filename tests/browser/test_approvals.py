@@ -3,7 +3,9 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -167,3 +169,39 @@ def test_axe_finds_nothing_in_an_open_card(lab: Lab) -> None:
     cell.get_by_role("button", name="Approve", exact=True).first.click()
     cell.get_by_text("approved").first.wait_for()
     assert violations(notebook.page) == []
+
+
+def test_a_card_of_a_killed_kernel_is_decided_in_the_next(workspace: Workspace) -> None:
+    """JupyterLab starts another kernel by itself; its user runs the first cells again, and clicks the button there."""
+    setup = f"{IMPORT_TESTS}import os\n%load_ext deepnb\n%agent mount /work disk:work\nprint('process', os.getpid())"
+    notebook = workspace.run("killed/kept.ipynb", [setup, "%agent persist kept.db"])
+    work, cells = workspace.place / "killed/work", notebook.page.locator(".jp-CodeCell")
+
+    def process() -> int:
+        return int(cells.first.locator(".jp-OutputArea").inner_text().split("process")[1].split()[0])
+
+    cell = notebook.run("%agent write a file /work/one.md with: hello one")
+    cell.get_by_role("button", name="Approve", exact=True).wait_for()
+    assert "the cell with %agent persist shows this card again" in cell.inner_text()
+    killed = process()
+    os.kill(killed, signal.SIGKILL)
+    dialog = notebook.page.locator(".jp-Dialog", has_text="Kernel Restarting")
+    dialog.get_by_role("button", name="Ok").click()
+    dialog.wait_for(state="detached")
+    notebook.ready()
+    for number in (0, 1):
+        cells.nth(number).locator(".cm-content").click()
+        notebook.page.keyboard.press("Control+Enter")
+    shown = cells.nth(1)
+    shown.get_by_role("button", name="Approve", exact=True).wait_for()
+    assert process() != killed
+    text = shown.inner_text()
+    assert "1 call that needs your approval" in text and "hello one" in text and "turn 1 · main" in text
+    assert not work.exists() or not list(work.iterdir())
+    shown.get_by_role("button", name="Approve", exact=True).click()
+    shown.get_by_text("I wrote 1 line to /work/one.md.").wait_for()
+    assert (work / "one.md").read_text() == "hello one\n"
+    assert shown.get_by_role("button", name="Approve", exact=True).count() == 0, "the buttons are gone"
+    assert "turn 2 ·" in notebook.run("%agent thanks").inner_text()
+    assert notebook.errors == []
+    notebook.close()

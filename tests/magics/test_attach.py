@@ -1,13 +1,15 @@
 """`%agent use my_graph`: another agent in the same shell, what it lacks, its questions, and the way back."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langgraph.graph import START, MessagesState, StateGraph
 
 import deepnb
-from tests.support.graphs import GRAPHS
+from tests.support.graphs import GRAPHS, Kind
+from tests.support.hints import refused_hints
 from tests.support.shells import Shell
 from tests.support.wings import wing
 
@@ -58,51 +60,17 @@ def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:
     assert "nothing compacts the context" in shell.ok("%agent budget")
 
 
-SHOWN = (
-    "",
-    " use",
-    " budget --items",
-    " graph",
-    " turns",
-    " turns 1",
-    " threads",
-    " tools",
-    " xray",
-    " dashboard",
-    " panel",
-)
-"""What shows hints, after %agent, before the first turn and after it."""
-TRIED = {
-    "%agent use": "%agent use",
-    "%agent tools ask": "%agent tools ask lookup",
-    "%agent tools off": "%agent tools off lookup",
-    "%memory add": "%memory add x",
-    "%memory rm": "%memory rm /AGENTS.md",
-    "%skills new": "%skills new tidy Tidies up",
-    "%skills disable": "%skills disable tidy",
-    "%agent history": "%agent history",
-    "%agent new": "%agent new other",
-}
-"""Hint, by its first words -> what is typed to try it; any other is typed as it stands."""
-_HINT = re.compile(r"%(?:agent tools \w+|(?:agent|memory|skills) [a-z]+)|\benable_\w+=False")
+def without_a_model(folder: Path) -> Any:
+    graph = StateGraph(MessagesState).add_node("plan", lambda state: {"messages": [("ai", "Planned.")]})
+    return graph.add_node("act", lambda state: {}).add_edge(START, "plan").compile()
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [*GRAPHS, "without a model"])
 def test_no_hint_is_shown_that_the_graph_refuses(shell: Shell, name: str, tmp_path: Path) -> None:
-    shell.ip.user_ns["theirs"] = GRAPHS[name].make(tmp_path)
-    key = GRAPHS[name].options.get("messages_key")
-    shown = shell.ok(f"%agent use theirs{f' --messages-key {key}' if key else ''}")
-    for prompt in ("", "%agent What is the answer?"):
-        if prompt and shell.run(prompt).asks:
-            shell.ok('%agent resume {"hall": 4}')
-        shown += "".join(shell.run(f"%agent{command}").out for command in SHOWN)
-        for command in ("%memory", "%memory panel", "%skills", "%skills panel", "%agent history", "%agent subagents"):
-            shown += shell.run(command).out
-    hints = set(_HINT.findall(shown))
-    assert "%agent budget" in hints and ("%agent compact" not in shown)
-    for hint in sorted(hints):
-        told = str(shell.run(TRIED.get(hint, hint)).error or "") if hint.startswith("%") else "is a matter of"
-        assert " has no " not in told and "is a matter of" not in told, f"{hint}: {told}"
+    kind = GRAPHS.get(name, Kind(without_a_model))
+    shell.ip.user_ns["theirs"] = kind.make(tmp_path)
+    key = kind.options.get("messages_key")
+    assert not refused_hints(shell, f"theirs --messages-key {key}" if key else "theirs")
 
 
 def test_a_graph_without_a_model_is_shown_by_its_nodes_and_channels(shell: Shell) -> None:
@@ -145,6 +113,11 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
         ["steps", "1", "['plan']"],
         ["steps", "2", "['plan',", "'plan']"],
     ]
+    shell.ok("sent = StateGraph(Steps).add_node('plan', plan).add_node('act', act).add_edge(START, 'plan').compile()")
+    shell.ok("%agent use sent")
+    drawn = [line.split() for line in shell.ok("%agent graph").splitlines()[4:8]]
+    assert drawn == [["__start__", "→", "plan"], ["plan", "→", "__end__"], ["act"], ["__end__"]]
+    shell.ok("%agent use made")
     for command in ("%agent", "%agent budget"):
         assert "no model calls yet in this thread" in shell.ok(command)
     shown = shell.ok("%agent dashboard")

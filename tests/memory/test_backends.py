@@ -318,6 +318,12 @@ def test_what_an_agent_writes_from_an_old_view_is_merged(tmp_path: Path, kind: s
     said = b.run(b.write("- one\n- two\n- three, said b\n"))
     assert a.s.files[a.path] == "- one, said a\n- two\n- three, said b\n"
     assert (b.entries()[-1].note, b.s.memory.conflicts()) == ("merged", ()) and "conflict" not in said[-1]
+    a.run(a.write("- one, said a\n- two\n- three\n- four\n"))  # what it wrote itself is all that it has seen
+    assert b.s.files[b.path] == "- one, said a\n- two\n- three, said b\n- four\n"
+    b.s.memory.add("of the user", b.path)
+    b.run(b.write("- one\n- two\n- three, said b\n- five\n"))
+    lines = ["- one, said a", "- two", "- three, said b", "- four", "- of the user", "- five"]
+    assert sorted(a.s.files[a.path].splitlines()) == sorted(lines) and a.s.memory.conflicts() == ()
     b.law()
 
 

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deepagents import create_deep_agent
+from deepagents.backends import StateBackend
+from deepagents.backends.utils import create_file_data, file_data_to_string
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import Session
 from deepnb.backends.journal import replay
+from deepnb.middleware import GuardMiddleware, MemoryMiddleware
 from tests.support.scripted import Scripted, call
 
 HOMES = ("kernel", "directory", "database", "checkpointer")
@@ -164,6 +168,27 @@ def test_after_any_walk_files_memory_and_the_memory_of_each_turn_are_what_they_w
                 here.s.switch(thread)
                 here.check(turns=kind == "database" or not {*BACK} & {op for op, _ in steps})
         here.s.close()
+
+
+def test_a_session_its_backend_and_a_plain_graph_show_the_same_files() -> None:
+    begin = {"/AGENTS.md": "- tea\n", "/work.txt": "a\n", "/gone.txt": "x\n"}
+    calls = [
+        call("edit_file", id="1", file_path="/AGENTS.md", old_string="tea", new_string="coffee"),
+        call("write_file", id="2", file_path="/memory/note.md", content="- noted\n"),
+        call("write_file", id="3", file_path="/out.txt", content="made\n"),
+        call("edit_file", id="4", file_path="/work.txt", old_string="a", new_string="b"),
+        call("delete", id="5", file_path="/gone.txt"),
+    ]
+    with Session(Scripted(answers=[*calls, "done"])) as s:
+        s.files.update(begin)
+        s.run("go")
+        shown, found = dict(s.files), s.backend.download_files(list(s.files))
+        assert {one.path: (one.content or b"").decode() for one in found} == dict(s.snapshot.files) == shown
+    files = {path: create_file_data(text) for path, text in begin.items()}
+    for parts in ([], [GuardMiddleware(), MemoryMiddleware()]):
+        graph: Any = create_deep_agent(Scripted(answers=[*calls, "done"]), backend=StateBackend(), middleware=parts)
+        after = graph.invoke({"messages": [("user", "go")], "files": files})["files"]
+        assert {path: file_data_to_string(data) for path, data in after.items()} == shown
 
 
 @pytest.mark.parametrize("path", ["/AGENTS.md", "/.deepagents/AGENTS.md", "/a/.b/c/AGENTS.md", "/.agents.md"])

@@ -176,6 +176,22 @@ def test_what_an_interrupted_thread_learned_is_kept():
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
 
 
+def test_an_interrupted_thread_neither_forgets_nor_takes_back_what_another_changed():
+    s = session(call("ls", path="/"), "b speaks", "a goes on", "and on")
+    s.memory.write("/AGENTS.md", "- old\n")
+    s.run("one", max_steps=1)
+    s.new("b")
+    s.memory.write("/AGENTS.md", "- changed in b\n")
+    s.memory.add("learned in b", "/memory/b.md")
+    s.run("two")
+    now = {"/AGENTS.md": "- changed in b\n", "/memory/b.md": "- learned in b\n"}
+    s.switch("main")
+    list(s.resume())
+    assert dict(s.files) == s.run("three").after.files == now
+    s.switch("b")
+    assert dict(s.files) == now
+
+
 SECRET = "the merger is in May"
 
 
@@ -331,13 +347,14 @@ KEPT = {
 @every_row("way", WAYS[:-2], ids=lambda w: w.tool_calls[0])
 def test_a_subagent_cannot_read_long_term_memory(way):
     task = call("task", id="t1", description="look", subagent_type="general-purpose")
-    s = session(task, way, "nested is done", "end")
+    s = session(task, way, "nested is done", call("read_file", id="r", file_path="/MEMORY.md"), "end")
     s.memory.add(SECRET, "/MEMORY.md")
     s.memory.add("likes tea")
     s.run("go")
     (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path]
     assert SECRET not in result and SECRET not in sent(s, 2)
     assert KEPT[way.tool_calls[0]["name"]] in result or "Path traversal not allowed" in result
+    assert SECRET in results(s)[-1], "the main agent may"
 
 
 def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared_thread_that_is_rewound():
@@ -363,8 +380,12 @@ def test_a_fork_of_such_a_thread_is_one_and_a_new_thread_is_none(kind: str):
     s.run("one")
     s.fork("side")
     assert getattr(next(t for t in s.threads if t.current), kind)
+    s.memory.add("learned in the fork")
+    s.switch("open")
+    assert s.files["/AGENTS.md"] == "- learned in the fork\n", "a thread and its forks have their memory in common"
     s.new()
     assert not getattr(next(t for t in s.threads if t.current), kind)
+    assert ("/AGENTS.md" in s.files) == (kind == "shared")
 
 
 @every_row(

@@ -32,7 +32,7 @@ ASKED = {
 ERRORS = {"%": "UsageError", "import ": "ImportError", "main(": "SystemExit", "deepnb.Session": "NotInstalledError", "deepnb.": "AttributeError"}  # fmt: skip
 TAKEN_OUT = """
 import contextlib, io, json, sys
-from deepnb.values.wings import WINGS
+from deepnb.values.wings import ROOT, WINGS
 WINGS.clear()
 from IPython.core.interactiveshell import InteractiveShell
 import importlib, deepnb.__main__
@@ -54,7 +54,7 @@ for cell in json.loads(sys.argv[1]):
     error = ran.error_in_exec or ran.error_before_exec
     said.append([cell, type(error).__name__, str(error)] if error else [cell, "", ""])
 loaded = [module for module in sys.modules if module.startswith("deepnb.wings")]
-print(json.dumps([said, [turn.prompt for turn in session.turns], sorted({*dir(deepnb)} & {*deepnb._OF_WINGS}), loaded]))
+print(json.dumps([said, [turn.prompt for turn in session.turns], sorted({*dir(deepnb)} & {*ROOT}), loaded]))
 """
 
 

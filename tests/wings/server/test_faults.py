@@ -10,7 +10,9 @@ import deepnb
 from deepnb.values.turn import Notice
 from deepnb.wings.server.served import _HEADERS, _features
 from tests.support.chat_server import free_port
+from tests.support.hints import refused_hints
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
+from tests.support.shells import Shell
 from tests.support.tables import every_row
 
 SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
@@ -154,6 +156,12 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
         lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
     ):
         fault(tried)  # type: ignore[arg-type]
+
+
+def test_no_hint_is_shown_that_a_graph_on_a_server_refuses(server: LoopbackServer) -> None:
+    shell = Shell()
+    shell.ok("%load_ext deepnb")
+    assert not refused_hints(shell, f"{server.url}/echo")
 
 
 @pytest.fixture
