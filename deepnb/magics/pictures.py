@@ -124,8 +124,9 @@ def head_picture(session: Session) -> Picture:
     log, held = session.memory.log_entries() if has_memory else (), session.memory.pending() if has_memory else ()
     found = ((len(session.approvals.asked()), "call"), (len(held), "change"))
     waits = [counted(count, noun) for count, noun in found if count]
-    turns, last = len(session.turns), log[-1] if log else None
-    return head_view(session.model, session.thread, turns, session.budget(), waits, last)
+    paths = session.memory.paths() if log else ()
+    last = next((entry for entry in reversed(log) if entry.path in paths), None)
+    return head_view(session.model, session.thread, len(session.turns), session.budget(), waits, last)
 
 
 def budget_picture(session: Session, place: tuple[int, int] | None = None) -> BudgetView:

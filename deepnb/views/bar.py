@@ -54,12 +54,6 @@ def sparkline(figures: Sequence[int], marks: Collection[int] = ()) -> str:
     return "".join(MARK + sign if i in marks else sign for i, sign in enumerate(signs))
 
 
-def plot_top(figures: Sequence[int], line: int | None) -> int:
-    """Return what the height of a plot stands for: the highest figure, or a `line` above it that is not far away."""
-    highest = max([*figures, 1])
-    return max(highest, line) if line is not None and line <= _FAR * highest else highest
-
-
 def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | None = None) -> h.Html:
     """Return bars side by side with a level `line` across them, and a dashed upright before each of the marked.
 
@@ -77,9 +71,11 @@ def plot_html(figures: Sequence[int], marks: Collection[int] = (), line: int | N
 
 
 def plot_sizes(figures: Sequence[int], line: int | None) -> tuple[list[int], int | None]:
-    """Return the heights of the bars in percent, and of the line in pixels; None for one that is not drawn."""
-    top = plot_top(figures, line)
-    high = None if line is None or line > top else round(HIGH * _PLOT * line / top) + _LINE
+    """Return the heights of the bars in percent, and of the line in pixels; None for one that is far above them."""
+    highest = max([*figures, 1])
+    drawn = line is not None and line <= _FAR * highest
+    top = max(highest, line) if line is not None and drawn else highest
+    high = round(HIGH * _PLOT * line / top) + _LINE if line is not None and drawn else None
     return [max(2, round(100 * _PLOT * max(0, figure) / top)) for figure in figures], high
 
 

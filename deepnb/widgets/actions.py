@@ -134,8 +134,9 @@ class ActionPanel:
     def _row(self, row: Row) -> Any:
         words = [(word[:1].upper() + word[1:], f"{word} {row.key}") for word, _ in row.actions]
         if (made := self._made.get(row.key)) is None:
-            picture = self._w.HTML(layout=self._w.Layout(flex="1 1 auto", min_width="0"))
-            made = self._w.HBox([picture, self._w.HBox(layout=self._w.Layout(flex="0 0 auto"))])
+            picture = self._w.HTML(layout=self._w.Layout(flex="1 1 24em", min_width="0"))
+            buttons = self._w.HBox(layout=self._w.Layout(flex="0 0 auto"))
+            made = self._w.HBox([picture, buttons], layout=self._w.Layout(flex_flow="row wrap"))
         picture, buttons = made.children
         set_html(picture, row.view.html())
         kept = buttons.children[: len(words)]

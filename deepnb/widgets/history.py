@@ -87,7 +87,7 @@ class HistoryPanel:
         return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words)), layout=self._across()))
 
     def _across(self) -> Any:
-        return self._w.Layout(grid_column="1 / -1")
+        return self._w.Layout(grid_area="auto / 1 / auto / -1")  # the page drops a grid_column where there is no area
 
     def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
         place = (one.number, item.number)

@@ -120,7 +120,9 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
     shell.ok("%agent use made")
     for command in ("%agent", "%agent budget"):
         assert "no model calls yet in this thread" in shell.ok(command)
-    assert "memory" not in shell.ok("%agent dashboard")
+    shown = shell.ok("%agent dashboard")
+    assert "memory" not in shown and "type %agent PROMPT" not in shown
+    assert "no model that deepnb sees was called in this turn" in shown
     assert "made has no memory" in shell.fails("%agent panel memory")
 
 
