@@ -241,7 +241,7 @@ class Reader:
     def vector(
         self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool
     ) -> Leg:
-        """Return the units of what is near the query; those that `others` found are there however far they are.
+        """Return the units of what is nearest to the query, of one with unknown words alone only what is near or in `others`.
 
         spans: the days that the query names, which explain it; where something near is of one, only that is given: a
         vector tells no day from another. alone: whether no other leg was asked; all that is nearest is then given.
@@ -261,7 +261,7 @@ class Reader:
         cosines = sample @ vector
         spread = Spread(float(cosines.mean()), float(cosines.std()), texts)
         weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
-        kept = (leg.scores >= spread.floor(known)) | among(leg.keys, others)
+        kept = known | (leg.scores >= spread.floor) | among(leg.keys, others)
         if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
             kept &= of_these
         return replace(leg, weight=weight).where(kept)

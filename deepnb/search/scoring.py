@@ -297,10 +297,8 @@ def units_of(db: Database, parts: Sequence[int], table: Literal["chunks", "spans
 
 SAMPLE = 1000
 """As many vectors say how the cosines of a query spread, at most."""
-NEAR = 0.0
-"""Deviations above the mean from which on a text is near a query."""
 STRANGE = 1.75
-"""Those above what chance gives the nearest text, where nobody knows a word of the query: of 50 such queries of
+"""Deviations above what chance gives the nearest text, where nobody knows a word of the query: of 50 such queries of
 nonsense the nearest of 200 notes were 2.5 to 4.6 above the mean, where chance gives 3.3."""
 OUTLIER = 0.9
 """How far the deviations of few texts can go: n of them are at most sqrt(n - 1) above the mean."""
@@ -327,10 +325,11 @@ class Spread:
         """Deviations above the mean that the nearest of so many texts is by chance."""
         return float(np.sqrt(2 * np.log(max(self.texts, 2))))
 
-    def floor(self, known: bool) -> float:
-        """Return the least cosine of what is near; of a query of which nobody knows a word it is that of an outlier."""
-        far = NEAR if known else self.chance + STRANGE
-        return self.mean + self.deviation * float(min(far, OUTLIER * np.sqrt(max(self.texts - 1, 0))))
+    @property
+    def floor(self) -> float:
+        """Return the least cosine of an outlier: of a query of which nobody knows a word, nothing else is near."""
+        far = min(self.chance + STRANGE, OUTLIER * np.sqrt(max(self.texts - 1, 0)))
+        return self.mean + self.deviation * float(far)
 
     def weight(self, nearest: float, covered: float) -> float:
         """Return what the vectors count: the more, the less the words explain, if the nearest stands out."""
