@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from contextvars import Context
+from copy import deepcopy
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,6 +34,8 @@ class Extension:
 
     def __init__(self, ip: Any) -> None:
         self.ip = ip
+        self._given = deepcopy(ip.config.get(DeepNB.__name__))
+        """The settings that the extension was loaded with."""
         from IPython.core.error import UsageError
         from traitlets import TraitError
 
@@ -137,7 +140,11 @@ class Extension:
         for magic in MAGICS:
             for kind in ("line", "cell"):
                 ip.magics_manager.magics[kind].pop(magic, None)
-        self.config.settle(ip.config)
+        if anew := "%reset" in self._typed:  # a cell that begins a notebook anew
+            ip.config.pop(DeepNB.__name__, None)
+            ip.config.update({DeepNB.__name__: self._given} if self._given else {})
+        else:
+            self.config.settle(ip.config)
         if self.config in ip.configurables:
             ip.configurables.remove(self.config)
         ip.events.unregister("pre_run_cell", self._before_cell)
@@ -155,7 +162,7 @@ class Extension:
 
                 self._say(f"{counted(stopped, 'background job')} stopped")
             self.sessions.own.tools.close()
-            for line in filter(None, map(shell.forgotten, self.sessions)):
+            for line in () if anew else filter(None, map(shell.forgotten, self.sessions)):
                 self._say(line)
 
     def _say(self, line: str, kind: Literal["note", "ok", "hint"] = "note") -> None:

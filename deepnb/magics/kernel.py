@@ -7,9 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.notebooks import below, notebook_path
+
+_PUT: WeakKeyDictionary[Any, dict[tuple[str, str], float]] = WeakKeyDictionary()
+"""What was put below which cell, and when, for each shell: the cells are there, too, when the extension is loaded again."""
 
 
 class ShellKernel(PlainKernel):
@@ -20,7 +24,7 @@ class ShellKernel(PlainKernel):
         self._ip = ip
         self._is_running = is_running
         self._cell = cell
-        self._put: dict[tuple[str, str], float] = {}
+        self._put = _PUT.setdefault(ip, {})
         self._real = ip.display_pub
         self._proposed: list[str] = []
 

@@ -15,7 +15,7 @@ from deepnb.values.turn import ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import leave
+from deepnb.widgets.actions import close, leave
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Live, folded
 from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
@@ -234,7 +234,7 @@ class Cards:
             card.below.update(rest)
         else:
             card.room.give_back(card.below)
-        card.buttons.close()
+        close(card.buttons.widget)
         card.buttons = None
 
 

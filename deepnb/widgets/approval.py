@@ -8,11 +8,11 @@ from typing import Any
 
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.code import CODE_TOOLS
-from deepnb.values.errors import DeepnbError, InvalidError
+from deepnb.values.errors import InvalidError
 from deepnb.views.approval import UNREAD
 from deepnb.views.tool import pretty
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import button, close, fill, press, shown
+from deepnb.widgets.actions import attempt, button, fill, press, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 
@@ -45,14 +45,6 @@ class ApprovalButtons:
         for call in calls:
             self._rows.pop(call.key, None)
         fill(self.widget, [*self._rows.values(), self._said])
-
-    def say(self, problem: str) -> None:
-        """One line below the buttons; empty for none."""
-        self._said.value = notice_view(problem, "error").html() if problem else ""
-
-    def close(self) -> None:
-        """End them: ipywidgets keeps a widget for ever unless it is closed."""
-        close(self.widget)
 
     def _question(self, number: int, call: PendingCall) -> list[Any]:
         w = self._w
@@ -124,11 +116,7 @@ class ApprovalButtons:
         return [area, w.HBox([label, *runs, *offered, *more], layout=flow)]
 
     def _click(self, made: Callable[[], Decision]) -> None:
-        self.say("")
-        try:
-            self._decide(made())
-        except DeepnbError as error:
-            self.say(error.typed)
+        attempt(lambda: self._decide(made()), self._said)
 
 
 @dataclass(frozen=True)

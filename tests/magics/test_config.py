@@ -181,3 +181,11 @@ def test_memory_says_which_embedder_takes_part_and_what_it_cost(shell: Shell, ca
     assert "search by words and by Kept: " in (said := shell.ok("%memory")) and " passages have a vector (" in said
     shell.ok("del mine")
     assert "search by words" not in shell.ok("%memory")
+
+
+def test_a_cell_that_resets_the_kernel_begins_anew(shell: Shell) -> None:
+    begin = "%reset -sf\n%reload_ext deepnb\n%config DeepNB.window = 5000\n%memory add I like tea"
+    first = shell.ok(begin)
+    assert "compacts at 85 %" in first
+    shell.ok("%agent thanks")
+    assert shell.ok(begin) == first

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
-from tests.support.notebooks import ALL, HERE, execute, masked, read, texts
+from tests.support.notebooks import ALL, HERE, execute, masked, read, runs, texts
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
@@ -51,6 +51,16 @@ def test_a_notebook_shows_what_its_file_shows(path: Path, tmp_path: Path) -> Non
 def test_every_notebook_shows_the_same_with_an_encoding() -> None:
     ran = {path.name: execute(path, {"TIKTOKEN_CACHE_DIR": SOME_CACHE}) for path in ALL}
     assert not [path.name for path in ALL if list(texts(ran[path.name])) != list(texts(read(path)))]
+
+
+@pytest.mark.nightly
+@pytest.mark.kernel
+@pytest.mark.parametrize("path", [pytest.param(p, id=p.name) for p in ALL])
+def test_a_notebook_run_again_is_the_same_notebook(path: Path) -> None:
+    """Twice in one kernel, then once more in a fresh one; only times and counts of executions differ."""
+    first, second, third = ([(c.source, *t) for c, t in zip(nb.cells, texts(nb), strict=True)] for nb in runs(path, (2, 1)))
+    assert second == first
+    assert third == first
 
 
 @every_row("path", ALL, ids=lambda path: path.name)

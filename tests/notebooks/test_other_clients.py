@@ -22,7 +22,7 @@ from tests.support.notebooks import ALL, copied, masked, read
 LACKS = ("comms", "payloads", "updates", "ids")
 EVERY = frozenset(LACKS)
 WIDGET = "application/vnd.jupyter.widget-view+json"
-LOAD = "%load_ext deepnb"
+LOAD = "load_ext deepnb"  # or reload_ext
 FEW = ("06_approvals_and_data.ipynb",)
 TWICE = re.compile(r"\w.{24,}\w")
 """A line that is long enough not to come twice by chance."""

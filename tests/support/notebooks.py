@@ -9,9 +9,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from copy import deepcopy
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,40 @@ def execute(
     notebook.metadata.pop("widgets", None)
     notebook.metadata.language_info = {"name": "python"}
     return notebook
+
+
+def runs(path: Path, times: Sequence[int]) -> Iterator[Any]:
+    """The notebook after each Run All and save, as often in a kernel as `times` says of each.
+
+    As from JupyterLab the kernel gets the name of the file and the id of each cell, and a cell that it asks for is put
+    below the one that runs.
+    """
+    notebook = read(path)
+    with tempfile.TemporaryDirectory() as home, copied(path) as folder:
+        file = Path(folder, path.name)
+        for count in times:
+            client = NotebookClient(notebook, km=kernel_manager(None), **PATIENT, store_widget_state=False)
+            client.record_timing, client.coalesce_streams = False, True
+            client.resources = {"metadata": {"path": folder}}
+            env = {**os.environ, "HOME": home, "MPLCONFIGDIR": _fonts(), "JPY_SESSION_NAME": str(file)}
+            with client.setup_kernel(env=env):
+                for _ in range(count):
+                    nbformat.write(notebook, file)
+                    asked = list[tuple[Any, str]]()
+                    client.on_cell_executed = partial(_ask, asked)
+                    for n, cell in enumerate(notebook.cells):
+                        client.kc.session.metadata = {"cellId": cell.id}
+                        client.execute_cell(cell, n)
+                    for cell, text in asked:
+                        new = nbformat.v4.new_code_cell(text)
+                        notebook.cells.insert(notebook.cells.index(cell) + 1, new)
+                    yield deepcopy(notebook)
+
+
+def _ask(asked: list[tuple[Any, str]], cell: Any, cell_index: int, execute_reply: Any) -> None:
+    for one in execute_reply["content"].get("payload", ()):
+        if one["source"] == "set_next_input":
+            asked[:] = [*(pair for pair in asked if pair[0] is not cell), (cell, one["text"])]
 
 
 def kernel_manager(python: Path | None) -> AsyncKernelManager:
