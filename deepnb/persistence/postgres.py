@@ -27,14 +27,14 @@ _ERASED = ("deepnb_values", "deepnb_turns", "deepnb_lines", "checkpoint_blobs", 
 _CHANGES = (
     # a row for each write, as one that all add to would be locked until each of their transactions ends
     "CREATE TABLE IF NOT EXISTS deepnb_changes (n BIGSERIAL PRIMARY KEY)",
-    "DELETE FROM deepnb_changes WHERE n < (SELECT max(n) FROM deepnb_changes)",
+    "DELETE FROM deepnb_changes WHERE n < (SELECT max(n) - 1000 FROM deepnb_changes)",
     "CREATE OR REPLACE FUNCTION deepnb_changed() RETURNS trigger LANGUAGE plpgsql AS"
     " 'BEGIN INSERT INTO deepnb_changes DEFAULT VALUES; RETURN NULL; END'",
     "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'deepnb_changed' AND tgrelid = 'store'::regclass)"
-    " THEN CREATE TRIGGER deepnb_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON store"
+    " THEN CREATE TRIGGER deepnb_changed AFTER INSERT OR UPDATE OR DELETE ON store FOR EACH ROW"
     " EXECUTE FUNCTION deepnb_changed(); END IF; END$$",
 )
-"""What counts the writes to the store; rows before the last are no longer needed by whoever opens it anew."""
+"""What counts the writes to the store; who opens it removes old rows, but for some, so that nothing changes by a look."""
 
 _FAMILY = 0x64656570
 """Set into the locks' first number, so that another program's are others."""
