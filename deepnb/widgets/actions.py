@@ -306,8 +306,8 @@ def set_html(page: Any, html: str) -> None:
         page.value = html
 
 
-_pressed: ContextVar[tuple[Any, list[tuple[Any, int, Any]]] | None] = ContextVar("_pressed", default=None)
-"""The control whose action runs; and each box around it, with the place in it and what is there; none once it is done."""
+_pressed: ContextVar[tuple[Any, str, list[tuple[Any, int, Any]]] | None] = ContextVar("_pressed", default=None)
+"""The control whose action runs; what it says of itself; and each box around it, with the place in it and what is there; none once it is done."""
 _done: list[tuple[Any, Any]] = []
 """The line that has the focus in place of a control that is gone, after its box: there is one at a time."""
 
@@ -335,7 +335,7 @@ def press(control: Any, act: Callable[[], object]) -> None:
     while id(inner) in boxes:
         around.append((*boxes[id(inner)], inner))
         inner = around[-1][0]
-    token = _pressed.set((control, around))
+    token = _pressed.set((control, getattr(control, "tooltip", ""), around))
     try:
         act()
         _keep_focus()
@@ -347,7 +347,7 @@ def _keep_focus() -> None:
     import ipywidgets as w
 
     control: Any
-    control, around = _pressed.get() or (None, [])
+    control, about, around = _pressed.get() or (None, "", [])
     there = [one for one in around if one[0].comm is not None]
     # A page draws anew all children of a box from the first that is another one.
     if not there or not (control.disabled or any(box.children[n : n + 1] != (one,) for box, n, one in there)):
@@ -357,7 +357,7 @@ def _keep_focus() -> None:
     while _done:
         within, old = _done.pop()
         fill(within, [one for one in within.children if one is not old])
-    line = w.Button(description=f"done: {control.tooltip}", tabbable=False, layout=w.Layout(width="auto"))
+    line = w.Button(description=f"done: {about}", tabbable=False, layout=w.Layout(width="auto"))
     line.style.button_color, line._view_count = "transparent", 0  # so a page tells when it shows the line
     line.observe(lambda _: line.focus(), "_view_count")
     use_page_thread(line)
@@ -374,7 +374,11 @@ def leave(output: Output) -> None:
 
 def fill(box: Any, children: Sequence[Any]) -> None:
     """Show these widgets in a box; those that were there and are not among them are closed."""
-    old, box.children = box.children, children
+    old, kept = box.children, [*children]
+    if (pressed := _pressed.get()) and not pressed[2]:  # what is drawn again in the same action keeps its line
+        for line in (line for within, line in _done if within is box and line in old):
+            kept.insert(old.index(line), line)
+    box.children = children = kept
     for child in old:
         if all(child is not one for one in children):
             close(child)

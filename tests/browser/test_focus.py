@@ -25,7 +25,7 @@ model = Scripted(answers=[calls("ab"), "both are decided", calls("c"), "c is dec
 %agent use model"""
 PANELS = {
     "%agent panel memory": (("Revert", "done: revert 3"),),
-    "%agent panel skills": (("Disable", "done: disable /skills/explore-dataframe/SKILL.md"),),
+    "%agent panel skills": (("Disable", "Enable"),),
     "%memory edit /new.md": (("Cancel", "is unchanged"),),
     "%memory edit /other.md": (("Save", "saved /other.md"),),
 }
@@ -56,14 +56,14 @@ def press(notebook: Notebook, cell: Any, name: str, shows: str) -> None:
         notebook.page.keyboard.type("no")
         notebook.page.keyboard.press("Enter")
     cell.get_by_text(shows).locator("visible=true").first.wait_for(timeout=15_000)
-    wanted = shows if shows.startswith("done") else {"Edit": "Discard edits", "Discard": "Edit ..."}.get(name, "cell")
+    buttons = {"Edit": "Discard edits", "Discard": "Edit ...", "Disable": "Enable"}
+    wanted = shows if shows.startswith("done") else buttons.get(name, "cell")
     notebook.page.wait_for_function(f"wanted => ({FOCUSED})() === wanted", arg=wanted, timeout=15_000)
 
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_after_each_action_something_near_has_the_focus(workspace: Workspace, front: str) -> None:
     notebook = workspace.run(f"{front[:3]}.ipynb", [PREPARE, *PANELS], front)
-    notebook.cell("panel memory").locator(".lm-TabBar-tabLabel", has_text="Journal").first.click()
     for source, actions in {**PANELS, **CARDS}.items():
         cell = notebook.cell(source) if source in PANELS else notebook.run(source)
         for name, shows in actions:

@@ -165,7 +165,7 @@ def test_nothing_runs_in_a_live_notebook(workspace: Workspace) -> None:
     lab = workspace.open("live.ipynb")
     watched = Watched(lab.page)
     lab.run_all()
-    lab.page.get_by_role("spinbutton", name="turn").first.wait_for()
+    lab.page.get_by_role("combobox", name="Turn").first.wait_for()
     for tab in lab.page.locator(".jupyter-widgets .lm-TabBar-tab").all():
         tab.click()
     assert lab.page.evaluate("document.querySelectorAll('.widget-html-content, .jp-RenderedHTMLCommon').length") > 10

@@ -70,7 +70,7 @@ def test_letters_that_the_page_holds_back_are_saved_too(lab: Notebook) -> None:
 def test_a_message_is_found_ticked_by_keyboard_and_brought_back(lab: Notebook) -> None:
     page, panels = lab.page, lab.cell("%agent panel")
     panels.locator(".lm-TabBar-tab", has_text="History").click()
-    panel = panels.locator(".widget-tab")
+    panel = panels.locator(".widget-tab > .widget-tab-contents > :not(.lm-mod-hidden)")
     panel.scroll_into_view_if_needed()
     boxes = panel.locator("input[type=checkbox]")
     boxes.nth(3).wait_for()
