@@ -7,6 +7,7 @@ from _thread import interrupt_main
 from collections.abc import Callable
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.values.events import Activity
 from deepnb.values.turn import Asked, Event, TextDelta, ThinkingDelta
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
@@ -44,8 +45,6 @@ class StopLine:
     """
 
     def __init__(self, stop: Callable[[], None]) -> None:
-        import ipywidgets as w
-
         self._line = w.HTML()
         self.button = stop_button("stop this turn", stop)
         flow = w.Layout(flex_flow="row wrap", align_items="center")
