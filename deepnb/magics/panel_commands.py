@@ -15,8 +15,7 @@ from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import NotFoundError
-from deepnb.views import html as h
-from deepnb.views.approval import CallCard, approval_view, why
+from deepnb.views.approval import ApprovalView, CallCard, why
 from deepnb.views.budget import BudgetView
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, entry_view, journal_view, pending_view
@@ -26,7 +25,7 @@ from deepnb.views.text import short
 from deepnb.views.threads import NO_THREADS, NO_TURNS, thread_card, threads_view, tree, turn_words
 from deepnb.views.tool import call_line
 from deepnb.views.values import turn_value
-from deepnb.views.view import Picture, Stack, View, notice_view, table_view
+from deepnb.views.view import Stack, View, notice_view, table_view
 from deepnb.views.xray import EMPTY as NO_CALL
 from deepnb.views.xray import XrayView
 from deepnb.widgets.actions import ActionPanel, Columns, Refreshable, Row, Switches, Tabs
@@ -59,9 +58,7 @@ def approvals_twin(scene: Scene) -> View:
     rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
     listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{_none_waits(scene)} ({policy})", scene.stamp)
-    views = (listed, *(one.view for one in _waiting(scene)))
-    text = "\n\n".join(view.text() for view in views)
-    return Picture((), [text], [h.Html(view.html()) for view in views])
+    return Stack(listed, *(view for view, _ in _waiting(scene)))
 
 
 def _none_waits(scene: Scene) -> str:
@@ -80,13 +77,10 @@ def policy_words(scene: Scene) -> str:
 
 def _waiting(scene: Scene) -> list[Waiting]:
     approvals = scene.session.approvals
-    out = []
-    for thread, group in groupby(approvals.asked(), attrgetter("thread")):
-        calls = list(group)
-        numbers = [approvals.number(call) for call in calls]
-        cards = [CallCard(n, call, approvals.change(call)) for n, call in zip(numbers, calls, strict=True)]
-        view = approval_view(cards, f"thread {thread}", whole=True)
-        out.append(Waiting(calls, numbers, view, tuple(approvals.offer(thread))))
+    out = list[Waiting]()
+    for thread, calls in groupby(approvals.asked(), attrgetter("thread")):
+        cards = [CallCard(approvals.number(call), call, approvals.change(call)) for call in calls]
+        out.append((ApprovalView(cards, f"thread {thread}", whole=True), tuple(approvals.offer(thread))))
     return out
 
 
