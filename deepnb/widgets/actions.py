@@ -85,9 +85,8 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
 @cache
 def _value_widget() -> Any:
     import traitlets
-    from ipywidgets import Widget
 
-    class Value(Widget):  # type: ignore[misc, unused-ignore]
+    class Value(w.Widget):  # type: ignore[misc, unused-ignore]
         value = traitlets.Any().tag(sync=True)
 
     return Value

@@ -118,18 +118,13 @@ class NotebookTurn:
         self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
         self._growing: dict[int, GrowingMarkdown] = {}
         """Call of a model -> its answer."""
-        self._known = 0
-        self._flushed = float("-inf")
-        self._credit = _FREE
-        self._cost = 0
-        self._asked = False
+        self._known, self._asked = 0, False
+        self._flushed, self._credit, self._cost = float("-inf"), _FREE, 0
         self._thought: Thinking | None = None
         self._lock = threading.Lock()
-        self._patience, self._hint, self._now = patience, hint, now
-        self._began = clock()
-        self._activity = Activity()
+        self._patience, self._hint, self._now, self._stop = patience, hint, now, stop
+        self._began, self._activity = clock(), Activity()
         self._pulse = Pulse(self._lock, patience, self._beat)
-        self._stop = stop
         self._line: StopLine | None = None
         self._waiting: RunningView | StopLine | None = None
         self._said = ""
@@ -284,16 +279,12 @@ class QuietTurn:
         return self._screen
 
 
-def turn_display(
-    screen: Screen,
-    *,
-    hz: float,
-    hint: str = INTERRUPT,
-    now: Callable[[], str] = lambda: "",
-    stop: Callable[[], None] | None = None,
-) -> NotebookTurn | TerminalTurn:
-    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer."""
+def turn_display(screen: Screen, hz: float, **how: Any) -> NotebookTurn | TerminalTurn:
+    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer.
+
+    `how` are options of `NotebookTurn`.
+    """
     if not screen.notebook:
         return TerminalTurn(screen)
     most = screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS
-    return NotebookTurn(screen, hz, most=most, hint=hint, now=now, stop=stop)
+    return NotebookTurn(screen, hz, most=most, **how)
