@@ -17,7 +17,7 @@ from deepnb.views.memory import part_words
 from deepnb.views.search_marks import hits_view
 from deepnb.views.text import counted
 from deepnb.views.view import Stack, TextView, View, notice_view, table_view
-from deepnb.widgets.panels import Editor, Saved, folded
+from deepnb.widgets.panels import Editor, folded
 from deepnb.widgets.progress import Progress
 
 
@@ -138,18 +138,18 @@ def memory_edit(scene: Scene, args: Args) -> Result:
     check_path(path)
     loaded = [text]
 
-    def save(typed: str) -> Saved:
+    def save(typed: str) -> tuple[View, str | None]:
         before = scene.session.snapshot.files
         if 0 < loaded[0].count("\n") == loaded[0].count("\r\n"):
             typed = typed.replace("\n", "\r\n")
         merged = memory.write(path, typed, base=loaded[0])
         loaded[0] = merged.text
-        versions = [{path: files[path]} if path in files else {} for files in (before, scene.session.snapshot.files)]
-        record = diff_view(file_diffs(*versions), f"saved {path}", scene.stamp)
         if merged.conflicts:
             lines = "; ".join(map(str, merged.conflicts))
-            return Saved(record, merged.text, f"{path} was also changed elsewhere: {lines}. Edit it and save again")
-        return Saved(record)
+            line = f"{path} was also changed elsewhere: {lines}. Edit it and save again"
+            return notice_view(line, "warning"), merged.text
+        versions = [{path: files[path]} if path in files else {} for files in (before, scene.session.snapshot.files)]
+        return diff_view(file_diffs(*versions), f"saved {path}", scene.stamp), None
 
     Editor(path, text, save).show(scene.screen, folded(f"{path} when it was opened", TextView(path, text)))
     return None

@@ -15,8 +15,7 @@ from deepnb.session.memory import SessionMemory
 from deepnb.session.session import Session
 from deepnb.values.approvals import Decision
 from deepnb.values.errors import NotFoundError
-from deepnb.views import html as h
-from deepnb.views.approval import CallCard, approval_view, why
+from deepnb.views.approval import ApprovalView, CallCard, why
 from deepnb.views.budget import BudgetView
 from deepnb.views.diff import diff_view
 from deepnb.views.memory import BRIEF, entry_view, journal_view, pending_view
@@ -26,13 +25,13 @@ from deepnb.views.text import short
 from deepnb.views.threads import NO_THREADS, NO_TURNS, thread_card, threads_view, tree, turn_words
 from deepnb.views.tool import call_line
 from deepnb.views.values import turn_value
-from deepnb.views.view import Picture, Stack, View, notice_view, table_view
+from deepnb.views.view import Stack, View, notice_view, table_view
 from deepnb.views.xray import EMPTY as NO_CALL
 from deepnb.views.xray import XrayView
 from deepnb.widgets.actions import ActionPanel, Columns, Refreshable, Row, Switches, Tabs
 from deepnb.widgets.approval import ApprovalsPanel, Waiting
 from deepnb.widgets.history import HistoryPanel
-from deepnb.widgets.panels import Bars, Chooser, LineEditor, Page
+from deepnb.widgets.panels import Bars, Chooser, LineEditor, Page, Place
 from deepnb.widgets.screen import NoScreen
 
 T = TypeVar("T")
@@ -59,9 +58,7 @@ def approvals_twin(scene: Scene) -> View:
     rows = [(c.thread, f"{approvals.number(c)}", call_line(c.name, c.args), why(c)) for c in approvals.asked()]
     head, policy = ("thread", "", "call", "reason"), policy_words(scene)
     listed = table_view(head, rows, f"approvals · {policy}", (1,), f"{_none_waits(scene)} ({policy})", scene.stamp)
-    views = (listed, *(one.view for one in _waiting(scene)))
-    text = "\n\n".join(view.text() for view in views)
-    return Picture((), [text], [h.Html(view.html()) for view in views])
+    return Stack(listed, *(view for view, _ in _waiting(scene)))
 
 
 def _none_waits(scene: Scene) -> str:
@@ -80,13 +77,10 @@ def policy_words(scene: Scene) -> str:
 
 def _waiting(scene: Scene) -> list[Waiting]:
     approvals = scene.session.approvals
-    out = []
-    for thread, group in groupby(approvals.asked(), attrgetter("thread")):
-        calls = list(group)
-        numbers = [approvals.number(call) for call in calls]
-        cards = [CallCard(n, call, approvals.change(call)) for n, call in zip(numbers, calls, strict=True)]
-        view = approval_view(cards, f"thread {thread}", whole=True)
-        out.append(Waiting(calls, numbers, view, tuple(approvals.offer(thread))))
+    out = list[Waiting]()
+    for thread, calls in groupby(approvals.asked(), attrgetter("thread")):
+        cards = [CallCard(approvals.number(call), call, approvals.change(call)) for call in calls]
+        out.append((ApprovalView(cards, f"thread {thread}", whole=True), tuple(approvals.offer(thread))))
     return out
 
 
@@ -140,7 +134,7 @@ def _show(scene: Scene, names: tuple[str, ...], text: str, above: tuple[Callable
         heads: list[Refreshable] = [*map(Page, above), *([] if {*names} <= {*_ALL} else [at])]
         panel = Tabs({name.capitalize(): partial(_panel, scene, name, at) for name in names}, heads)
         at.follow, at.lead = panel.refresh, partial(panel.open, "Prompt")
-    twins: list[Callable[[], View]] = [*above, *(partial(_twin, scene, name) for name in names)]
+    twins: list[Callable[[], View]] = [*above, *(partial(_TWINS[name], scene) for name in names)]
     scene.show_panel(panel, lambda: Stack(*(twin() for twin in twins)), text)
     return None
 
@@ -178,46 +172,22 @@ def _panel(scene: Scene, name: str, at: Chooser) -> Refreshable:
         case "skills":
             return ActionPanel(partial(skills_rows, scene), notice_view(NO_SKILLS))
         case "prompt":
-
-            def request() -> View:
-                place = at.place
-                view = XrayView(session.xray(*place), wide=True) if place and place[1] else None
-                return view or notice_view(no_request(session))
-
-            return Page(request)
+            return Page(lambda: _request(session, at.place))
         case "threads":
             threads = ActionPanel(partial(_threads, session), notice_view(NO_THREADS))
             return Columns(threads, ActionPanel(partial(_of_turn, session, at), notice_view(NO_TURNS)))
     return approvals_panel(scene)
 
 
-def no_request(session: Session) -> str:
-    """Return why there is no request to show."""
-    return "no model that deepnb sees was called in this turn" if session.turns else NO_CALL
+def _request(session: Session, place: Place | None) -> View:
+    """Return the request of a call, or a line that says why there is none."""
+    if place and place[1]:
+        return XrayView(session.xray(*place), wide=True)
+    return notice_view("no model that deepnb sees was called in this turn" if session.turns else NO_CALL)
 
 
 def _turn(at: Chooser) -> int:
     return at.place[0] if at.place else 0
-
-
-def _twin(scene: Scene, name: str) -> View:
-    """Return the static twin of a panel."""
-    session = scene.session
-    match name:
-        case "memory":
-            return memory_twin(scene)
-        case "budget":
-            return budget_picture(session)
-        case "history":
-            return replace(history_picture(session), brief=True)
-        case "skills":
-            return skills_picture(session.skills)
-        case "prompt":
-            there = session.requests()
-            return XrayView(session.xray(), scene.stamp, brief=True) if there else notice_view(no_request(session))
-        case "threads":
-            return threads_view(session.threads, scene.stamp)
-    return approvals_twin(scene)
 
 
 # -- memory
@@ -337,3 +307,20 @@ def _of_turn(session: Session, at: Chooser) -> list[Row]:
     fork, rewind = lambda: session.fork(at=number), lambda: session.rewind(number)
     acts = (("fork from here", fork), ("rewind to here", rewind), ("undo", session.undo))
     return [Row("turn", turn_value(session.turn(number)), acts)]
+
+
+def _prompt_twin(scene: Scene) -> View:
+    session = scene.session
+    return XrayView(session.xray(), scene.stamp, brief=True) if session.requests() else _request(session, None)
+
+
+_TWINS: dict[str, Callable[[Scene], View]] = {
+    "memory": memory_twin,
+    "budget": lambda scene: budget_picture(scene.session),
+    "history": lambda scene: replace(history_picture(scene.session), brief=True),
+    "skills": lambda scene: skills_picture(scene.session.skills),
+    "prompt": _prompt_twin,
+    "threads": lambda scene: threads_view(scene.session.threads, scene.stamp),
+    "approvals": approvals_twin,
+}
+"""Panel -> its static twin."""

@@ -19,8 +19,8 @@ from deepnb.values.turn import Compacted, ThreadInfo, ThreadInfos, Turn, Turns, 
 from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views.agent import models_view, stack_view
-from deepnb.views.approval import CallCard, approval_view
-from deepnb.views.budget import BudgetView, budget_view
+from deepnb.views.approval import ApprovalView, CallCard
+from deepnb.views.budget import BudgetView
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
@@ -53,7 +53,7 @@ def picture(value: object) -> View:
             paths = table_view(("path",), [(path,) for path in value], counted(len(value), "file"))
             return brief(paths, rest="all paths: list(session.files)")
         case Budget():
-            return brief(budget_view(value), rest="all of it: %agent budget")
+            return brief(BudgetView(value), rest="all of it: %agent budget")
         case Offload():
             return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
@@ -79,7 +79,7 @@ def picture(value: object) -> View:
             return brief(diff_view(diffs, title), rest="whole diff: .unified() of each file")
         case PendingCall() | PendingCalls():
             calls = [value] if isinstance(value, PendingCall) else value
-            whole = approval_view([CallCard(number, call) for number, call in enumerate(calls, 1)])
+            whole = ApprovalView([CallCard(number, call) for number, call in enumerate(calls, 1)])
             asked = whole if calls else table_view((), (), empty="no call needs approval")
             decide = "to decide: %agent approve, reject or edit"
             return brief(asked, rest=f"all arguments: %agent panel approvals; {decide}")
@@ -133,9 +133,8 @@ def budget_picture(session: Session, place: tuple[int, int] | None = None) -> Bu
     """Return the gauge of the next request, or that of call `place` (turn, number), with the totals of all calls."""
     totals, marks, places = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
-    nested, cached = session.subagents.spent(), last_cached(session.turns)
-    view = budget_view(session.budget(), session.memory.stamp, totals, marks, usage.cost, nested, cached)
-    view = replace(view, features=session.features, places=tuple(places))
+    view = BudgetView(session.budget(), session.memory.stamp, totals, marks, usage.cost, last_cached(session.turns))
+    view = replace(view, nested=session.subagents.spent(), features=session.features, places=tuple(places))
     if place is None:
         return view
     turn = session.turn(place[0])

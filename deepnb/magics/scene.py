@@ -12,7 +12,7 @@ from deepnb.session.session import Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.errors import DeepnbError, RefusedError
 from deepnb.values.turn import ThreadInfos, Turn
-from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard, approval_view
+from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
 from deepnb.widgets.actions import close, leave
@@ -149,7 +149,7 @@ class Card:
             decision = made if made is not None and made.call.before == call.before else None
             gone = AGAIN if call.key in self.again else "" if decision or waits(call, waiting) else UNDONE
             cards.append(CallCard(n, call, change, decision, gone))
-        return approval_view(cards, self.stamp, kept=self.kept)
+        return ApprovalView(cards, self.stamp, kept=self.kept)
 
 
 def waits(call: PendingCall, waiting: Collection[PendingCall]) -> bool:
@@ -177,14 +177,14 @@ class Cards:
         offer = self._approvals.offer(turn.thread)
         cards = [CallCard(n, call, c) for n, (call, c) in enumerate(zip(calls, changes, strict=True), 1)]
         kept = self._approvals.kept
-        output = screen.show(approval_view(cards, stamp, offer, kept=kept))
+        output = screen.show(ApprovalView(cards, stamp, offer, kept=kept))
         card = Card(calls, changes, stamp, output, footer, kept=kept)
         self._open.append(card)
         if not self._buttons or (isinstance(screen, Reserved) and screen.free < 2):
             card.beneath = screen.show(footer)
             return
 
-        card.buttons = ApprovalButtons(calls, lambda decision: resume([decision], card.room), tuple(offer))
+        card.buttons = ApprovalButtons(cards, lambda decision: resume([decision], card.room), tuple(offer))
         card.below = screen.widget(card.buttons.widget, "")
         left = MAX_OUTPUTS - used - 3
         card.beneath = screen.take() if isinstance(screen, Reserved) else screen.show(NOTHING)

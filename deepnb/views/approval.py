@@ -97,9 +97,9 @@ class CallCard:
 
 @dataclass(frozen=True)
 class ApprovalView:
-    """The pending calls of a turn."""
+    """Pending calls, or the decisions on them."""
 
-    cards: tuple[CallCard, ...]
+    cards: Sequence[CallCard]
     stamp: str = ""
     offer: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Tool -> skills in use that ask to have it approved."""
@@ -208,18 +208,6 @@ def why(call: PendingCall) -> str:
 def code_of(name: str, args: Mapping[str, object]) -> CodeReview | None:
     code = args.get(CODE_TOOLS[name]) if name in CODE_TOOLS else None
     return review(code) if isinstance(code, str) else None
-
-
-def approval_view(
-    cards: Sequence[CallCard],
-    stamp: str = "",
-    offer: Mapping[str, Sequence[str]] | None = None,
-    *,
-    kept: bool = False,
-    whole: bool = False,
-) -> ApprovalView:
-    """Return pending calls, or the decisions on them; `offer` gives the tools that skills in use ask for."""
-    return ApprovalView(tuple(cards), stamp, offer or {}, kept, whole)
 
 
 def _arguments_html(args: Mapping[str, object]) -> list[h.Html]:

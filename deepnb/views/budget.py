@@ -55,9 +55,9 @@ class BudgetView:
 
     budget: Budget | None
     stamp: str = ""
-    history: tuple[int, ...] = ()
+    history: Sequence[int] = ()
     """Totals of the calls until now, the newest last."""
-    compactions: tuple[int, ...] = ()
+    compactions: Sequence[int] = ()
     """Indices in `history` of the calls that a compaction came before."""
     cost: float | None = None
     """US dollars of all calls of the thread, where the prices are known."""
@@ -226,7 +226,7 @@ class BudgetView:
         return [line for line in _HOW if self.features.allows(line)]
 
     @property
-    def _last_calls(self) -> tuple[tuple[int, ...], frozenset[int]]:
+    def _last_calls(self) -> tuple[Sequence[int], frozenset[int]]:
         first = max(0, len(self.history) - _MOST_CALLS)
         return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 
@@ -235,19 +235,6 @@ class BudgetView:
         total = self.budget.total
         rows = [(p.letter, p.name, figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
         return [*rows, ("", "total", figure(self.budget, total), percent(total, total))]
-
-
-def budget_view(
-    budget: Budget | None,
-    stamp: str = "",
-    history: Sequence[int] = (),
-    compactions: Sequence[int] = (),
-    cost: float | None = None,
-    nested: Mapping[str, Spent] | None = None,
-    cached: Usage | None = None,
-) -> BudgetView:
-    """Return the gauge of a request; `history` holds the totals of the calls until it, `compactions` indices in it."""
-    return BudgetView(budget, stamp, tuple(history), tuple(compactions), cost, cached, nested or {})
 
 
 def part_look(part: str) -> tuple[str, str]:

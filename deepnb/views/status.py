@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deepnb.backends.journal import Entry
 from deepnb.values.budget import Budget, Rule
 from deepnb.views import html as h
-from deepnb.views.budget import EMPTY, bar_html, budget_view, figure, gauge_line, left_words, rule_words
+from deepnb.views.budget import EMPTY, BudgetView, bar_html, figure, gauge_line, left_words, rule_words
 from deepnb.views.memory import part_words
 from deepnb.views.text import counted, elapsed, page, percent, short, title_line
 from deepnb.views.turn import model_words
@@ -70,7 +70,7 @@ def status_view(info: StatusInfo) -> Picture:
     lines[2:2] = [f"  {'' if at else 'context':<8} {line}" for at, line in enumerate(context)]
     waits = h.ORANGE.format(0.25)
     cells = [(h.muted(name), h.swatch(value, waits) if name == "pending" else value) for name, value in rows]
-    bar = bar_html(budget_view(info.budget)) if info.budget else None
+    bar = bar_html(BudgetView(info.budget)) if info.budget else None
     cells.insert(2, (h.muted("context"), h.join(_left(info.budget, share=True), bar)))
     hints = (h.el("div", h.muted(hint)) for hint in info.hints)
     body = h.frame(h.heading("deepnb", stamp=info.stamp), table_html(("", ""), cells), *hints)
@@ -98,7 +98,7 @@ def head_view(
     waiting = h.swatch(rows["approvals"], h.ORANGE.format(0.25)) if waits else rows["approvals"]
     cells = {**rows, "approvals": waiting}.items()
     facts = (h.join(h.el("span", h.muted(name), " ", value, style="margin:0 1em 0 0"), " ") for name, value in cells)
-    bar = h.el("div", bar_html(budget_view(budget)), style="flex:1 1 24em;min-width:0") if budget else None
+    bar = h.el("div", bar_html(BudgetView(budget)), style="flex:1 1 24em;min-width:0") if budget else None
     line = h.el("div", h.el("div", *facts, style="flex:2 1 28em;min-width:0"), bar, style="display:flex;flex-wrap:wrap")
     return Picture((), [gauge_line(budget), *lines] if budget else lines, [line], wide=True)
 

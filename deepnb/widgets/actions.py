@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Protocol
 
+from deepnb import widgets as w
 from deepnb.values.errors import DeepnbError
 from deepnb.views.html import label
 from deepnb.views.view import View, notice_view
@@ -27,9 +28,7 @@ def stay() -> bool:
     A page names a subshell in its messages, and ipykernel leads the answer to what a widget sent to the subshell of
     the message at that time: a button made in a click would be heard in a thread where no code of a cell can run.
     """
-    from IPython.core.getipython import get_ipython
-
-    kernel = getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
+    kernel = _kernel()
     header = kernel.get_parent().get("header", {}) if kernel is not None else {}
     if threading.current_thread() is threading.main_thread():
         header.pop("subshell_id", None)
@@ -48,11 +47,14 @@ def use_page_thread(widget: Any) -> None:
 
 def has_page_thread() -> bool:
     """Return whether a page has asked this kernel for such a thread: JupyterLab does as it shows its first widget."""
+    manager = getattr(getattr(_kernel(), "shell_channel_thread", None), "manager", None)
+    return bool(getattr(manager, "list_subshell", list)())
+
+
+def _kernel() -> Any:
     from IPython.core.getipython import get_ipython
 
-    kernel = getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
-    manager = getattr(getattr(kernel, "shell_channel_thread", None), "manager", None)
-    return bool(getattr(manager, "list_subshell", list)())
+    return getattr(get_ipython(), "kernel", None)  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> None:
@@ -83,9 +85,8 @@ def shown(field: Any, then: Callable[[Any], object], trait: str = "value") -> No
 @cache
 def _value_widget() -> Any:
     import traitlets
-    from ipywidgets import Widget
 
-    class Value(Widget):  # type: ignore[misc, unused-ignore]
+    class Value(w.Widget):  # type: ignore[misc, unused-ignore]
         value = traitlets.Any().tag(sync=True)
 
     return Value
@@ -112,10 +113,7 @@ class ActionPanel:
     """Rows with buttons; what a click came to is said in one line above them."""
 
     def __init__(self, rows: Callable[[], Sequence[Row]], empty: View, title: str = "") -> None:
-        import ipywidgets as w
-
-        self._w, self._rows, self._empty = w, rows, empty
-        self._said = w.HTML()
+        self._rows, self._empty, self._said = rows, empty, w.HTML()
         self._made: dict[str, Any] = {}
         self._acts: dict[str, Sequence[tuple[str, Callable[[], object]]]] = {}
         self._list = w.Box(layout=grid("34em"))
@@ -129,19 +127,19 @@ class ActionPanel:
         self._acts = {key: row.actions for key, row in rows.items()}
         self._made = {key: self._row(row) for key, row in rows.items()}
         if rows or not self._list.children or hasattr(self._list.children[0], "children"):
-            fill(self._list, [*self._made.values()] or [self._w.HTML(self._empty.html())])
+            fill(self._list, [*self._made.values()] or [w.HTML(self._empty.html())])
 
     def _row(self, row: Row) -> Any:
         words = [(word[:1].upper() + word[1:], f"{word} {row.key}") for word, _ in row.actions]
         if (made := self._made.get(row.key)) is None:
-            picture = self._w.HTML(layout=self._w.Layout(flex="1 1 24em", min_width="0"))
-            buttons = self._w.HBox(layout=self._w.Layout(flex="0 0 auto"))
-            made = self._w.HBox([picture, buttons], layout=self._w.Layout(flex_flow="row wrap"))
+            picture = w.HTML(layout=w.Layout(flex="1 1 24em", min_width="0"))
+            buttons = w.HBox(layout=w.Layout(flex="0 0 auto"))
+            made = w.HBox([picture, buttons], layout=w.Layout(flex_flow="row wrap"))
         picture, buttons = made.children
         set_html(picture, row.view.html())
         kept = buttons.children[: len(words)]
-        for one, (word, about) in zip(kept, words, strict=False):
-            one.description, one.tooltip = word, about
+        for one, word in zip(kept, words, strict=False):
+            one.description, one.tooltip = word
         if len(buttons.children) != len(words):
             new = (button(*words[n], partial(self._click, row.key, n)) for n in range(len(kept), len(words)))
             fill(buttons, [*kept, *new])
@@ -159,10 +157,7 @@ class Switches:
         self, states: Callable[[], Mapping[str, tuple[str, bool]]], turn: Callable[[str, bool], object]
     ) -> None:
         """`states` gives name -> (its words, whether it is on)."""
-        import ipywidgets as w
-
-        self._w, self._states, self._turn = w, states, turn
-        self._said, self._list = w.HTML(), w.Box(layout=grid("15em"))
+        self._states, self._turn, self._said, self._list = states, turn, w.HTML(), w.Box(layout=grid("15em"))
         self._made: dict[str, Any] = {}
         self.widget: Any = w.VBox([self._said, self._list])
         self.refresh()
@@ -170,7 +165,7 @@ class Switches:
     def refresh(self) -> None:
         states = self._states()
         for name in states.keys() - self._made.keys():
-            self._made[name] = box = self._w.Checkbox(indent=False, layout=self._w.Layout(width="auto"))
+            self._made[name] = box = w.Checkbox(indent=False, layout=w.Layout(width="auto"))
             on_change(box, partial(self._changed, name))
         for name, (words, on) in states.items():
             box = self._made[name]
@@ -190,8 +185,6 @@ class Columns:
     """Panels side by side, as many as the page has room for; with `stacked`, one below the other."""
 
     def __init__(self, *panels: Refreshable, stacked: bool = False) -> None:
-        import ipywidgets as w
-
         self._panels = panels
         children = [panel.widget for panel in panels]
         self.widget: Any = w.VBox(children) if stacked else w.Box(children, layout=grid("30em"))
@@ -203,8 +196,6 @@ class Columns:
 
 def grid(least: str) -> Any:
     """Return a layout of columns of the same width, at least so wide where the page is."""
-    import ipywidgets as w
-
     columns = f"repeat(auto-fit, minmax(min(100%, {least}), 1fr))"
     return w.Layout(display="grid", grid_template_columns=columns, grid_gap="0 20px", width="100%")
 
@@ -216,23 +207,17 @@ class Tabs:
     """
 
     def __init__(self, panels: Mapping[str, Callable[[], Refreshable]], above: Sequence[Refreshable] = ()) -> None:
-        import ipywidgets as w
-
-        self._panels, self._above = panels, above
+        self._panels, self._above, self._places = panels, above, [w.VBox() for _ in panels]
         self._made: dict[str, Refreshable] = {}
-        self._places = [w.VBox() for _ in panels]
         self._tab: Any = w.Tab(self._places, titles=[*panels], selected_index=0) if len(panels) > 1 else None
         below = self._places
         if self._tab is not None:
             self._tab.add_class("deepnb-tabs")
-            on_change(self._tab, self._turned, "selected_index")
+            on_change(self._tab, stay, "selected_index")
+            on_change(self._tab, self.refresh, "selected_index")
             below = [w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab]
         self._said = w.HTML()
         self.widget: Any = w.VBox([*(panel.widget for panel in above), self._said, *below])
-        self.refresh()
-
-    def _turned(self) -> None:
-        stay()
         self.refresh()
 
     def open(self, name: str) -> bool:
@@ -283,7 +268,7 @@ def attempt(act: Callable[[], object], said: Any) -> bool:
 
 
 def on_change(widget: Any, act: Callable[[], object], trait: str = "value") -> None:
-    widget.observe(lambda _: act(), names=trait)
+    widget.observe(lambda _: getattr(widget, "is_filled", False) or act(), names=trait)
 
 
 def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", width: str | None = "auto") -> Any:
@@ -292,8 +277,6 @@ def button(word: str, tooltip: str, act: Callable[[], object], style: str = "", 
     `style` is one of ipywidgets' (`primary`, `success`, `danger`), a width of None its usual one. It is seen as a
     button in forced colours, too: there its ground is gone and an unseen border shows.
     """
-    import ipywidgets as w
-
     layout = w.Layout(width=width, border="1px solid transparent")
     made = w.Button(description=word, tooltip=tooltip, button_style=style, layout=layout)
     made.on_click(lambda _: press(made, act) if stay() else act())
@@ -332,9 +315,9 @@ def press(control: Any, act: Callable[[], object]) -> None:
 
     boxes = {id(one): (box, n) for box in [*_instances.values()] for n, one in enumerate(getattr(box, "children", ()))}
     around, inner = list[tuple[Any, int, Any]](), control
-    while id(inner) in boxes:
-        around.append((*boxes[id(inner)], inner))
-        inner = around[-1][0]
+    while place := boxes.get(id(inner)):
+        around.append((*place, inner))
+        inner = place[0]
     token = _pressed.set((control, getattr(control, "tooltip", ""), around))
     try:
         act()
@@ -344,8 +327,6 @@ def press(control: Any, act: Callable[[], object]) -> None:
 
 
 def _keep_focus() -> None:
-    import ipywidgets as w
-
     control: Any
     control, about, around = _pressed.get() or (None, "", [])
     there = [one for one in around if one[0].comm is not None]
@@ -386,17 +367,18 @@ def fill(box: Any, children: Sequence[Any]) -> None:
 
 
 def offer(choice: Any, options: Sequence[tuple[str, Any]], value: Any) -> None:
-    """Offer (words, value) in a selection, with one of them chosen."""
+    """Offer (words, value) in a selection, with one of them chosen, which is no change that a user made."""
+    choice.is_filled = True
     with choice.hold_sync():
         if list(options) != list(choice.options):
             choice.options = options
         choice.value, choice.disabled = value, not options
+    choice.is_filled = False
 
 
 def close(widget: Any) -> None:
     """Close a widget and all below it: ipywidgets keeps one for ever unless it is closed."""
     for child in getattr(widget, "children", ()):
         close(child)
-    for part in (getattr(widget, "layout", None), getattr(widget, "style", None), widget):
-        if part is not None:
-            part.close()
+    for part in filter(None, (getattr(widget, "layout", None), getattr(widget, "style", None), widget)):
+        part.close()

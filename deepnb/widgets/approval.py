@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import InvalidError
-from deepnb.views.approval import UNREAD
+from deepnb.views.approval import UNREAD, ApprovalView, CallCard
 from deepnb.views.tool import pretty
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import attempt, button, fill, press, shown
+from deepnb.widgets.actions import attempt, button, fill, press, set_html, shown
 
 EDIT, DISCARD = "Edit ...", "Discard edits"
 
@@ -24,20 +24,13 @@ class ApprovalButtons:
     """
 
     def __init__(
-        self,
-        calls: Sequence[PendingCall],
-        decide: Callable[[Decision], object],
-        offer: Sequence[str] = (),
-        numbers: Sequence[int] = (),
+        self, cards: Sequence[CallCard], decide: Callable[[Decision], object], offer: Sequence[str] = ()
     ) -> None:
-        """`offer` are tools that skills ask to have allowed; `numbers` are those of the calls, if not from 1."""
-        import ipywidgets as w
-
-        self._w, self._decide, self._offer = w, decide, tuple(offer)
-        self._said = w.HTML()
-        self._rows = {}
-        for n, call in zip(numbers or range(1, len(calls) + 1), calls, strict=True):
-            self._rows[call.key] = w.VBox(self._question(n, call) if call.is_question else self._call(n, call))
+        """`offer` are tools that skills ask to have allowed."""
+        self._decide, self._offer, self._said, self._rows = decide, tuple(offer), w.HTML(), {}
+        for one in cards:
+            made = self._question if one.call.is_question else self._call
+            self._rows[one.call.key] = w.VBox(made(one.number, one.call))
         self.widget: Any = w.VBox([*self._rows.values(), self._said], layout=w.Layout(width="100%"))
 
     def decided(self, calls: Sequence[PendingCall]) -> None:
@@ -47,7 +40,6 @@ class ApprovalButtons:
         fill(self.widget, [*self._rows.values(), self._said])
 
     def _question(self, number: int, call: PendingCall) -> list[Any]:
-        w = self._w
         about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'
         look = w.Layout(width="99%")
         area = w.Textarea(placeholder=hint, rows=3, description="Answer", tooltip=about, layout=look)
@@ -59,7 +51,7 @@ class ApprovalButtons:
         return [area, w.HBox([w.HTML(f"<b>{number}</b>"), send])]
 
     def _call(self, number: int, call: PendingCall) -> list[Any]:
-        w, name = self._w, f"call {number}, {call.name}"
+        name = f"call {number}, {call.name}"
         code = CODE_TOOLS.get(call.name)
         text = pretty(dict(call.args)) if code is None else str(call.args.get(code, ""))
         word, about = ("Arguments", f"arguments of {name}, as JSON") if code is None else ("Code", f"code of {name}")
@@ -119,13 +111,8 @@ class ApprovalButtons:
         attempt(lambda: self._decide(made()), self._said)
 
 
-@dataclass(frozen=True)
-class Waiting:
-    calls: Sequence[PendingCall]
-    numbers: Sequence[int]
-    view: View
-    offer: Sequence[str] = ()
-    """Tools that skills in use ask to have allowed in the thread."""
+Waiting = tuple[ApprovalView, Sequence[str]]
+"""The pending calls of a thread, and the tools that skills in use ask to have allowed there."""
 
 
 class ApprovalsPanel:
@@ -138,29 +125,21 @@ class ApprovalsPanel:
         decide: Callable[[Decision], str],
         empty: View,
     ) -> None:
-        import ipywidgets as w
-
-        self._w, self._policy, self._waiting, self._decide, self._empty = w, policy, waiting, decide, empty
-        self._keys: tuple[tuple[str, str], ...] | None = None
+        self._policy, self._waiting, self._decide, self._empty = policy, waiting, decide, empty
+        self._keys: list[tuple[str, str]] | None = None
         self._head, self._said, self._list = w.HTML(), w.HTML(), w.VBox()
         self.widget: Any = w.VBox([self._head, self._list, self._said])
         self.refresh()
 
     def refresh(self) -> None:
         """Show what waits now; where it is the same nothing is made anew."""
-        html = self._policy().html()
-        if self._head.value != html:
-            self._head.value = html
+        set_html(self._head, self._policy().html())
         waiting = self._waiting()
-        keys = tuple((call.key, call.before) for one in waiting for call in one.calls)
-        if keys == self._keys:
-            return
-        self._keys = keys
-        rows = []
-        for one in waiting:
-            buttons = ApprovalButtons(one.calls, self._click, one.offer, one.numbers)
-            rows += [self._w.HTML(one.view.html()), buttons.widget]
-        fill(self._list, rows or [self._w.HTML(self._empty.html())])
+        if (keys := [(card.call.key, card.call.before) for view, _ in waiting for card in view.cards]) != self._keys:
+            self._keys = keys
+            made = ((view.html(), ApprovalButtons(view.cards, self._click, offer).widget) for view, offer in waiting)
+            rows = [part for html, buttons in made for part in (w.HTML(html), buttons)]
+            fill(self._list, rows or [w.HTML(self._empty.html())])
 
     def _click(self, decision: Decision) -> None:
         said = self._decide(decision)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.values.offload import HistoryMessage
 from deepnb.views.history import HistoryView, SectionMatch, head_html, message_html, section_html
 from deepnb.views.html import box, frame, muted
@@ -29,9 +30,7 @@ class HistoryPanel:
         bring: Callable[[int, Sequence[int]], object],
         drop: Callable[[], object],
     ) -> None:
-        import ipywidgets as w
-
-        self._w, self._view, self._bring = w, view, bring
+        self._view, self._bring = view, bring
         self._chosen: set[MessagePlace] = set()
         self._shown: object = None
         self._rows: dict[Key, Any] = {}
@@ -68,7 +67,7 @@ class HistoryPanel:
             made.append(self._line("earlier", f"{counted(earlier, 'earlier section')}: search for their messages", old))
         for one, left in zip(shown[earlier:], room, strict=True):
             head: Key = (one.number, one.section, one.terms, len(one.items))
-            whole = partial(self._w.HTML, box(frame(head_html(one), section_html(one))), layout=self._across())
+            whole = partial(w.HTML, box(frame(head_html(one), section_html(one))), layout=self._across())
             made.append(self._kept(head, old, whole))
             for item in one.items[:left]:
                 key: Key = (one.number, one.section.at, item, one.terms)
@@ -84,25 +83,25 @@ class HistoryPanel:
         return self._rows[key]
 
     def _line(self, where: object, words: str, old: Mapping[Key, Any]) -> Any:
-        return self._kept((where, words), old, lambda: self._w.HTML(box(muted(words)), layout=self._across()))
+        return self._kept((where, words), old, lambda: w.HTML(box(muted(words)), layout=self._across()))
 
     def _across(self) -> Any:
-        return self._w.Layout(grid_area="auto / 1 / auto / -1")  # the page drops a grid_column where there is no area
+        return w.Layout(grid_area="auto / 1 / auto / -1")  # the page drops a grid_column where there is no area
 
     def _row(self, one: SectionMatch, item: HistoryMessage) -> Any:
         place = (one.number, item.number)
         name = f"{one.number}:{item.number}"
         about = f"choose message {item.number} of section {one.number}"
-        tick = self._w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
-        tick.layout = self._w.Layout(width="6em", flex="0 0 6em")
+        tick = w.Checkbox(value=place in self._chosen, description=name, indent=False, tooltip=about)
+        tick.layout = w.Layout(width="6em", flex="0 0 6em")
 
         def chosen() -> None:
             (self._chosen.add if tick.value else self._chosen.discard)(place)
             self._choosable()
 
         on_change(tick, chosen)
-        text = self._w.HTML(message_html(item, one.terms), layout=self._w.Layout(flex="1 1 auto", min_width="0"))
-        return self._w.HBox([tick, text], layout=self._w.Layout(align_items="flex-start"))
+        text = w.HTML(message_html(item, one.terms), layout=w.Layout(flex="1 1 auto", min_width="0"))
+        return w.HBox([tick, text], layout=w.Layout(align_items="flex-start"))
 
     def _choosable(self) -> None:
         self._do.disabled = not self._chosen

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.values.agent import ModelInfo
 from deepnb.views.view import View
 from deepnb.widgets.actions import attempt, button, offer, on_change, shown
@@ -21,8 +22,6 @@ class ModelPanel:
         self, models: Callable[[], Sequence[ModelInfo]], use: Act, providers: Sequence[str], keep: Act
     ) -> None:
         """`use` takes a model's name, `keep` a provider and its key; each returns what to say of it."""
-        import ipywidgets as w
-
         self._models, self._keep, self._said = models, keep, w.HTML()
         wide = w.Layout(width="24em")
         self._choice = w.Dropdown(description="Model", tooltip="models that can be used here", layout=wide)

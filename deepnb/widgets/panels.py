@@ -1,11 +1,10 @@
 """Panels to touch, each beside its static twin and live across cells; and a text to edit, which becomes a record."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from deepnb.values.errors import DeepnbError
+from deepnb import widgets as w
 from deepnb.views import html as h
 from deepnb.views.bar import BAR, CHOSEN, HIGH, LEVEL
 from deepnb.views.budget import BudgetView
@@ -33,7 +32,7 @@ MAX_LIVE = 8
 """Panels that follow a session; each is drawn again after every change, so that there has to be an end."""
 
 _ENDED = "this panel is no longer live, because newer ones are: run the cell again to update it"
-Save = Callable[[str], "Saved"]
+Save = Callable[[str], tuple[View, str | None]]
 
 _ROWS = (6, 24)
 """Lines of text that are seen at once, at least and at most."""
@@ -43,9 +42,7 @@ class Page:
     """One picture; `refresh` shows it as it is now. Parts of it that stay the same are not sent again."""
 
     def __init__(self, source: Source) -> None:
-        import ipywidgets as w
-
-        self._w, self._source = w, source
+        self._source = source
         self.widget: Any = w.VBox()
         self.refresh()
 
@@ -56,7 +53,7 @@ class Page:
         for page, part in zip(pages, parts, strict=False):
             set_html(page, part)
         if len(self.widget.children) != len(parts):
-            fill(self.widget, [*pages, *(self._w.HTML(part) for part in parts[len(pages) :])])
+            fill(self.widget, [*pages, *(w.HTML(part) for part in parts[len(pages) :])])
 
 
 Place = tuple[int, int]
@@ -76,8 +73,6 @@ class Chooser:
         calls: Callable[[int], Sequence[tuple[str, int]]],
     ) -> None:
         """`last` gives the number of the newest turn, `words` what a turn is listed as, `calls` (words, number) of its calls."""
-        import ipywidgets as w
-
         self._last, self._words, self._calls = last, words, calls
         self.follow: Callable[[], object] = lambda: None
         """What shows the choice."""
@@ -86,7 +81,6 @@ class Chooser:
         self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="100%"))
         self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="100%"))
         self._chosen: tuple[int, int | None] | None = None
-        self._filling = False
         on_change(self._turn, lambda: self.choose(self._turn.value))
         on_change(self._call, lambda: self.choose(self._turn.value, self._call.value))
         self.widget: Any = w.HBox([self._turn, self._call], layout=w.Layout(flex_flow="row wrap"))
@@ -103,10 +97,9 @@ class Chooser:
 
     def choose(self, turn: int, call: int | None = None) -> None:
         """Choose a call of a turn, by default its last."""
-        if not self._filling:
-            self._chosen = (turn, call)
-            self.refresh()
-            self.follow()
+        self._chosen = (turn, call)
+        self.refresh()
+        self.follow()
 
     def show(self, turn: int, call: int) -> None:
         """Choose a call and turn to its request; what was clicked may be gone, so that the choice gets the focus."""
@@ -116,7 +109,7 @@ class Chooser:
 
     def refresh(self) -> None:
         """Offer the turns around the chosen one, and the newest, which is chosen where the other is gone."""
-        self._filling, last = True, self._last()
+        last = self._last()
         turn, call = self._chosen if self._chosen and self._chosen[0] <= last else (last, None)
         around = range(max(1, turn - LISTED), min(last, turn + LISTED) + 1)
         numbers = sorted({*around, *range(max(1, last), last + 1)})
@@ -126,15 +119,12 @@ class Chooser:
         call = call if any(call == number for _, number in calls) else newest
         offer(self._call, calls, call)
         self._chosen = None if (turn, call) == (last, newest) else (turn, call)
-        self._filling = False
 
 
 class Bars:
     """The plot of the calls of a thread, each bar a button that chooses its call."""
 
     def __init__(self, view: Callable[[], BudgetView], at: Chooser) -> None:
-        import ipywidgets as w
-
         self._view, self._at = view, at
         self._made: dict[Place, Any] = {}
         look = {"max_width": "600px", "overflow": "hidden", "margin": "0"}
@@ -172,7 +162,8 @@ class Live:
 
     def __init__(self, subscribe: Subscribe) -> None:
         self._subscribe = subscribe
-        self._shown: list[_Shown] = []
+        self._shown: list[tuple[str | None, str, Callable[[bool], None]]] = []
+        """Cell, text and, whether newer ones are the reason, how it ends."""
 
     def show(self, screen: Screen, panel: Refreshable | None, twin: Source, text: str, cell: str | None) -> None:
         """Show a panel and below it its static twin, both changing with the session from now on.
@@ -185,33 +176,26 @@ class Live:
         below = screen.show(_drawn(twin))
         if not screen.notebook:
             return
-        for before in [s for s in self._shown if s.place == (cell, text) and cell is not None]:
+
+        def refresh() -> None:
+            if panel is not None:
+                panel.refresh()
+            below.update(_drawn(twin))
+
+        def end(newer: bool) -> None:
+            unsubscribe()
+            if panel is not None:
+                close(panel.widget)
+            if newer:
+                below.update(Stack(_drawn(twin), notice_view(_ENDED)))
+
+        for before in [one for one in self._shown if one[:2] == (cell, text) and cell is not None]:
             self._shown.remove(before)
-            before.end()
+            before[2](False)
         if len(self._shown) >= MAX_LIVE:
-            oldest = self._shown.pop(0)
-            oldest.end()
-            oldest.below.update(Stack(_drawn(oldest.twin), notice_view(_ENDED)))
-        self._shown.append(_Shown(cell, text, panel, twin, below, self._subscribe))
-
-
-class _Shown:
-    def __init__(
-        self, cell: str | None, text: str, panel: Refreshable | None, twin: Source, below: Output, subscribe: Subscribe
-    ) -> None:
-        self.place, self.panel, self.twin, self.below = (cell, text), panel, twin, below
-        self._unsubscribe = subscribe(self._refresh)
-
-    def end(self) -> None:
-        """Follow no more; ipywidgets keeps a widget for ever unless it is closed."""
-        self._unsubscribe()
-        if self.panel is not None:
-            close(self.panel.widget)
-
-    def _refresh(self) -> None:
-        if self.panel is not None:
-            self.panel.refresh()
-        self.below.update(_drawn(self.twin))
+            self._shown.pop(0)[2](True)
+        unsubscribe = self._subscribe(refresh)
+        self._shown.append((cell, text, end))
 
 
 def folded(title: str, view: View) -> Picture:
@@ -227,21 +211,11 @@ def _drawn(source: Source) -> View:
         return failed_view(error)
 
 
-@dataclass(frozen=True)
-class Saved:
-    """What became of a text: the record of it, and where it has to be looked at again, the text as it now is."""
-
-    record: View
-    again: str | None = None
-    why: str = ""
-
-
 class Editor:
-    """`save` gets the text as typed; a `DeepnbError` it raises is shown, and the text stays."""
+    """`save` gets the text as typed and returns the record of it or, where the text has to be looked at again, why, and
+    the text as it is now; a `DeepnbError` it raises is shown, and the text stays."""
 
     def __init__(self, name: str, text: str, save: Save) -> None:
-        import ipywidgets as w
-
         self._name, self._save = name, save
         self._output: Output | None = None
         self._closed = f"cancelled: {name} is unchanged"
@@ -249,11 +223,10 @@ class Editor:
         about, wide, style = f"the text of {name}", w.Layout(width="99%"), {"description_width": "initial"}
         self._area = w.Textarea(text, rows=rows, description="text", tooltip=about, layout=wide, style=style)
         self._said = w.HTML()
-        on_save = partial(shown, self._area, self._on_save)
-        self._button_save = button("Save", f"save {name}", on_save, "primary", None)
-        self._button_cancel = button("Cancel", "close without saving", partial(self._end, None), width=None)
+        on_save = partial(shown, self._area, lambda typed: attempt(partial(self._saved, typed), self._said))
+        save_ = button("Save", f"save {name}", on_save, "primary", None)
         head = w.HTML(notice_view(f"editing {name}", "ok").html())
-        buttons = w.HBox([self._button_save, self._button_cancel])
+        buttons = w.HBox([save_, button("Cancel", "close without saving", partial(self._end, None), width=None)])
         self.widget: Any = w.VBox([head, self._area, self._said, buttons], layout=w.Layout(width="100%"))
 
     def show(self, screen: Screen, twin: View) -> None:
@@ -262,18 +235,13 @@ class Editor:
         self._output = screen.widget(self.widget, without)
         screen.show(twin)
 
-    def _on_save(self, text: str) -> None:
-        try:
-            saved = self._save(text)
-        except DeepnbError as error:
-            self._said.value = notice_view(error.typed, "error").html()
-            return
-        if saved.again is None:
-            self._end(saved.record)
-        else:
-            self._area.value = saved.again
-            self._closed = f"closed: {self._name} holds both texts"
-            self._said.value = notice_view(saved.why, "warning").html()
+    def _saved(self, typed: str) -> View | None:
+        said, again = self._save(typed)
+        if again is None:
+            self._end(said)
+            return None
+        self._area.value, self._closed = again, f"closed: {self._name} holds both texts"
+        return said
 
     def _end(self, record: View | None) -> None:
         if self._output is not None:
@@ -289,10 +257,8 @@ class LineEditor:
         self, texts: Callable[[], Mapping[str, str]], save: Callable[[str, str, str], View], undo: Act
     ) -> None:
         """`save` is given a path, the text that was shown under it, and the changed text; what it returns is shown."""
-        import ipywidgets as w
-
         self._texts, self._save, self._said = texts, save, w.HTML()
-        self._at, self._base, self._was, self._filling = ("", 0), "", "", False
+        self._at, self._base, self._was = ("", 0), "", ""
         """What is being changed: path and number of the line, the text it is in, the line as it was."""
         self._line = w.Dropdown(description="Line", layout=w.Layout(width="99%"))
         self._area = w.Textarea(rows=2, description="becomes", layout=w.Layout(width="99%"))
@@ -307,15 +273,12 @@ class LineEditor:
         """Offer the lines there are now; one that is being changed stays as it is typed."""
         rows = [(path, n, line) for path, text in self._texts().items() for n, line in enumerate(text.split("\n"))]
         options = [(f"{path} {n + 1}: {short(line, 70)}", (path, n)) for path, n, line in rows if line.strip()]
-        places, self._filling = [place for _, place in options], True
+        places = [place for _, place in options]
         offer(self._line, options, self._at if self._at in places else places[-1] if places else None)
-        self._filling = False
         if self._area.value == self._was:
             self._load()
 
     def _load(self) -> None:
-        if self._filling:
-            return
         self._at = path, n = self._line.value or ("", 0)
         self._base = self._texts().get(path, "")
         self._area.value = self._was = self._base.split("\n")[n].rstrip("\r") if path else ""

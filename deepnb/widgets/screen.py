@@ -147,12 +147,8 @@ class Notebook:
         return shown
 
 
-class _Printed:
-    def update(self, view: View) -> None:
-        """What is printed stays."""
-
-    def become(self, widget: Any, text: str) -> None:
-        """What is printed stays."""
+class _Printed(Output):
+    """What is printed stays."""
 
 
 class _Displayed:

@@ -7,6 +7,7 @@ from _thread import interrupt_main
 from collections.abc import Callable
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.values.events import Activity
 from deepnb.values.turn import Asked, Event, TextDelta, ThinkingDelta
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
@@ -44,8 +45,6 @@ class StopLine:
     """
 
     def __init__(self, stop: Callable[[], None]) -> None:
-        import ipywidgets as w
-
         self._line = w.HTML()
         self.button = stop_button("stop this turn", stop)
         flow = w.Layout(flex_flow="row wrap", align_items="center")
@@ -119,18 +118,13 @@ class NotebookTurn:
         self._flow = Flow(screen, max(most - _BELOW, 1), _SHORT)
         self._growing: dict[int, GrowingMarkdown] = {}
         """Call of a model -> its answer."""
-        self._known = 0
-        self._flushed = float("-inf")
-        self._credit = _FREE
-        self._cost = 0
-        self._asked = False
+        self._known, self._asked = 0, False
+        self._flushed, self._credit, self._cost = float("-inf"), _FREE, 0
         self._thought: Thinking | None = None
         self._lock = threading.Lock()
-        self._patience, self._hint, self._now = patience, hint, now
-        self._began = clock()
-        self._activity = Activity()
+        self._patience, self._hint, self._now, self._stop = patience, hint, now, stop
+        self._began, self._activity = clock(), Activity()
         self._pulse = Pulse(self._lock, patience, self._beat)
-        self._stop = stop
         self._line: StopLine | None = None
         self._waiting: RunningView | StopLine | None = None
         self._said = ""
@@ -285,16 +279,12 @@ class QuietTurn:
         return self._screen
 
 
-def turn_display(
-    screen: Screen,
-    *,
-    hz: float,
-    hint: str = INTERRUPT,
-    now: Callable[[], str] = lambda: "",
-    stop: Callable[[], None] | None = None,
-) -> NotebookTurn | TerminalTurn:
-    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer."""
+def turn_display(screen: Screen, hz: float, **how: Any) -> NotebookTurn | TerminalTurn:
+    """Return the display of a turn that fits a screen: `add` events, then `finish` with the footer.
+
+    `how` are options of `NotebookTurn`.
+    """
     if not screen.notebook:
         return TerminalTurn(screen)
     most = screen.free if isinstance(screen, Reserved) else MAX_OUTPUTS
-    return NotebookTurn(screen, hz, most=most, hint=hint, now=now, stop=stop)
+    return NotebookTurn(screen, hz, most=most, **how)

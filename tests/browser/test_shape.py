@@ -11,7 +11,7 @@ from deepnb.values.budget import Budget, rule_for
 from deepnb.values.request import Request, Sent
 from deepnb.values.xray import Layer, Stack
 from deepnb.views.agent import stack_view
-from deepnb.views.budget import budget_view
+from deepnb.views.budget import BudgetView
 from deepnb.views.history import history_view
 from deepnb.views.search_marks import hits_view
 from deepnb.views.view import TextView, View
@@ -38,11 +38,11 @@ def shown() -> dict[str, View]:
     budget = Budget({"system": 900, "tools": 2_600, "user": 700, "assistant": 300}, rule_for(8_000), 9)
     layers = tuple(Layer(f"layer {i}", "does something", "deepnb", tokens=1_000 * i) for i in range(4))
     more: dict[str, View] = {
-        "gauge": budget_view(budget, "turn 3", [900, 2_000, 6_900, 3_100, 4_500], [3]),
+        "gauge": BudgetView(budget, "turn 3", [900, 2_000, 6_900, 3_100, 4_500], [3]),
         "stack": stack_view(Stack(layers, "offline", "turn 1")),
     }
     head = tuple(Sent("tools", f"tool_{i}", "{}", 10 * i) for i in range(4))
-    more["items"] = replace(budget_view(replace(budget, request=Request(head))), unfolded=True)
+    more["items"] = replace(BudgetView(replace(budget, request=Request(head))), unfolded=True)
     found = hits_view("alpha", [Found("alpha beta")], ["alpha"])
     more["a long line"] = TextView("line", "a" * 3_000)
     return {**dict(views()), **more, "hits": found, "history searched": history_view(history(), "turn 3", "word91")}

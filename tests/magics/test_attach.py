@@ -113,17 +113,16 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
         ["steps", "1", "['plan']"],
         ["steps", "2", "['plan',", "'plan']"],
     ]
-    shell.ok("sent = StateGraph(Steps).add_node('plan', plan).add_node('act', act).add_edge(START, 'plan').compile()")
-    shell.ok("%agent use sent")
-    drawn = [line.split() for line in shell.ok("%agent graph").splitlines()[4:8]]
-    assert drawn == [["__start__", "→", "plan"], ["plan", "→", "__end__"], ["act"], ["__end__"]]
-    shell.ok("%agent use made")
     for command in ("%agent", "%agent budget"):
         assert "no model calls yet in this thread" in shell.ok(command)
     shown = shell.ok("%agent dashboard")
     assert "memory" not in shown and "type %agent PROMPT" not in shown
     assert "no model that deepnb sees was called in this turn" in shown
     assert "made has no memory" in shell.fails("%agent panel memory")
+    shell.ok("sent = StateGraph(Steps).add_node('plan', plan).add_node('act', act).add_edge(START, 'plan').compile()")
+    shell.ok("%agent use sent")
+    drawn = [line.split() for line in shell.ok("%agent graph").splitlines()[4:8]]
+    assert drawn == [["__start__", "→", "plan"], ["plan", "→", "__end__"], ["act"], ["__end__"]]
 
 
 def test_a_question_takes_json(shell: Shell) -> None:

@@ -15,7 +15,7 @@ import deepnb
 from deepnb import Asked, Session, ToolEnded, ToolStarted
 from deepnb.values.errors import DeepnbError
 from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
-from deepnb.views.approval import CallCard, approval_view
+from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
 from tests.support.scripted import Scripted, call, session, unasked
@@ -336,7 +336,7 @@ def test_such_a_call_is_shown_as_read_from_text():
 def test_such_a_call_asks_as_any_other_does():
     _, turn = played(RUN, "Done.")
     assert [type(event) for event in turn.events if isinstance(event, Asked)] == [Asked]
-    assert "run_python, read from text" in approval_view([CallCard(1, turn.asked[0])]).text()
+    assert "run_python, read from text" in ApprovalView([CallCard(1, turn.asked[0])]).text()
     assert played(RUN, "Done.", approve="read-only")[1].text == "Done."
 
 

@@ -10,7 +10,7 @@ from langchain_core.tools import StructuredTool
 from deepnb import DeepnbError, Session
 from deepnb.values.approvals import Decision, PendingCall
 from deepnb.values.turn import Asked, Decided
-from deepnb.views.approval import CallCard, approval_view
+from deepnb.views.approval import ApprovalView, CallCard
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -308,7 +308,7 @@ def test_nobody_approves_what_a_mask_hides(cmd, shown):
 
     s = Session(model=Scripted(answers=[call("sh", cmd=cmd), "ok"]), tools=[sh])
     s.run("go")
-    card = approval_view([CallCard(1, s.asked[0])])
+    card = ApprovalView([CallCard(1, s.asked[0])])
     assert ROWS not in card.text() + card.html() or "-----END" not in str(cmd)
     if shown:
         assert shown in card.text()
@@ -354,7 +354,7 @@ def test_a_long_argument_can_be_read_whole_before_it_is_approved(tmp_path, args)
     s = on_disk(tmp_path, call("write_file" if "content" in args else "sh", **args), "ok", tools=[sh])
     s.run("go")
     card = CallCard(1, s.asked[0], s.approvals.change(s.asked[0]))
-    short, whole = approval_view([card]), approval_view([card], whole=True)
+    short, whole = ApprovalView([card]), ApprovalView([card], whole=True)
     for text in (short.html(), whole.html(), whole.text()):
         assert "touch x" in text and "left out" not in text and "more lines:" not in text
     cut = "touch x" not in short.text()

@@ -10,7 +10,7 @@ from nbformat import v4
 
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
-from deepnb.views.approval import CallCard, approval_view
+from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
 from deepnb.workshop.notebooks import version_of
 from tests.support.scripted import call, session
@@ -70,7 +70,7 @@ def test_a_file_that_changed_below_its_card_is_not_written(file: Path):
     changed = file.read_bytes()
     change = s.approvals.change(asked)
     assert change is not None and change.kind.startswith("a.ipynb has changed since that version")
-    card = approval_view([CallCard(1, asked, change)]).text()
+    card = ApprovalView([CallCard(1, asked, change)]).text()
     assert "  a.ipynb has changed since that version" in card and "edits:" in card
     list(s.resume(asked.approve()))
     assert file.read_bytes() == changed and "has changed since that version" in results(s)[0][1]
@@ -108,11 +108,11 @@ def test_the_card_shows_every_line_of_every_cell(file: Path):
     long = "\n".join(f"line {n}" for n in range(500))
     s = session(edit(file, edits=[{"replace": 2, "source": long}, {"delete": 1}]), "done")
     (asked,) = s.run("go").asked
-    view = approval_view([CallCard(1, asked, s.approvals.change(asked))])
+    view = ApprovalView([CallCard(1, asked, s.approvals.change(asked))])
     text, html = view.text(), view.html()
     assert "cell 2 · code · changed" in text and "cell 1 · code · removed" in text and "  +line 499" in text
     assert "edits" not in text and "version: " in text
     hidden = NotebookDiff("a.ipynb", (CellDiff(1, "code", None, "x = 1  # \u202eevil\u200b"),))
-    card = approval_view([CallCard(1, asked, hidden)])
+    card = ApprovalView([CallCard(1, asked, hidden)])
     assert all("⟨U+202E⟩evil⟨U+200B⟩" in said and "\u202e" not in said for said in (card.text(), card.html()))
     assert "line 499" in html and "<b>2" not in html and "&lt;b&gt;2" in html

@@ -19,6 +19,8 @@ from deepnb.values.budget import Budget, rule_for
 from deepnb.values.files import FileDiff
 from deepnb.values.messages import GrowingList, Messages
 from deepnb.values.request import Request, Sent
+from deepnb.views.approval import ApprovalView
+from deepnb.views.budget import BudgetView
 from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.search_marks import search_terms
 from deepnb.views.turn_segments import Segments, turn_segments
@@ -138,7 +140,7 @@ def types_of(of: Any) -> dict[str, Any]:
 
 @cache
 def functions() -> dict[str, Callable[..., View]]:
-    found: dict[str, Callable[..., View]] = {}
+    found: dict[str, Callable[..., View]] = {one.__name__: one for one in (ApprovalView, BudgetView)}
     for module in pkgutil.iter_modules(deepnb.views.__path__):
         room = importlib.import_module(f"deepnb.views.{module.name}")
         found |= {

@@ -10,7 +10,7 @@ from deepnb.values.budget import PARTS, Budget, Rule, rule_for
 from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
 from deepnb.views.bar import plot_html, sparkline
-from deepnb.views.budget import WIDE, budget_view, gauge_line, rule_words
+from deepnb.views.budget import WIDE, BudgetView, gauge_line, rule_words
 from tests.support.tables import every_row
 
 PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
@@ -19,7 +19,7 @@ ESTIMATED = Budget({"user": 1_234}, rule_for(8_000), 1, exact=False, reported=1_
 
 
 def test_the_gauge_as_text():
-    assert budget_view(BUDGET, "turn 3", [1_200, 5_204]).text() == (
+    assert BudgetView(BUDGET, "turn 3", [1_200, 5_204]).text() == (
         "context · 5,204 of 8,000 tokens · 65 %   (turn 3)\n"
         "\n"
         "                                     6,800 compacts ▼\n"
@@ -58,12 +58,12 @@ def test_the_rule_in_words(window, trigger, keep, words):
 @every_row(
     ("view", "words"),
     [
-        (budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)), "14 messages, 36 more until the trigger"),
-        (budget_view(ESTIMATED), "context · ~1,234 of 8,000"),
-        (budget_view(ESTIMATED), "estimated ~1,234, the model reported 1,100"),
-        (budget_view(None), "context\nno model calls yet in this thread"),
-        (budget_view(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))), "100 tokens left until the trigger: less than one more turn at this rate"),
-        (budget_view(BUDGET, cost=0.0123), "cost so far $0.0123"),
+        (BudgetView(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)), "14 messages, 36 more until the trigger"),
+        (BudgetView(ESTIMATED), "context · ~1,234 of 8,000"),
+        (BudgetView(ESTIMATED), "estimated ~1,234, the model reported 1,100"),
+        (BudgetView(None), "context\nno model calls yet in this thread"),
+        (BudgetView(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))), "100 tokens left until the trigger: less than one more turn at this rate"),
+        (BudgetView(BUDGET, cost=0.0123), "cost so far $0.0123"),
     ],
 )  # fmt: skip
 def test_what_the_text_says(view, words):
@@ -72,14 +72,14 @@ def test_what_the_text_says(view, words):
 
 def test_in_short():
     assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
-    assert budget_view(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
-    assert budget_view(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
-    assert "cost" not in budget_view(BUDGET).text() and "no model calls yet in this thread" in budget_view(None).html()
+    assert BudgetView(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
+    assert BudgetView(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
+    assert "cost" not in BudgetView(BUDGET).text() and "no model calls yet in this thread" in BudgetView(None).html()
     assert (sparkline([0, 50, 100]), sparkline([])) == ("▁▄█", "")
 
 
 def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
-    view = budget_view(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
+    view = BudgetView(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
     assert sum(part.cells for part in view.parts) == WIDE
     assert view.mark == 34
     text = view.text()
@@ -91,7 +91,7 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
        st.lists(st.integers(0, 10**9), max_size=5))  # fmt: skip
 def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
     budget = Budget(parts, rule_for(window), 0)
-    view = budget_view(budget, history=history)
+    view = BudgetView(budget, history=history)
     assert sum(part.cells for part in view.parts) <= WIDE
     assert all(part.cells >= 1 for part in view.parts)
     assert view.mark is not None and 0 <= view.mark <= WIDE
@@ -101,10 +101,10 @@ def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
 
 
 def test_compactions_are_marked_in_the_sparkline():
-    view = budget_view(BUDGET, history=[100, 200, 50, 100], compactions=[2])
+    view = BudgetView(BUDGET, history=[100, 200, 50, 100], compactions=[2])
     assert "per call ▄█↓▂▄\n         100 → 100 tokens over 4 calls, 1 compaction (↓), trigger 6,800" in view.text()
     assert view.html().count("compacted") == 1 and "↓" in view.html()
-    long = budget_view(BUDGET, history=[*range(100), 7], compactions=[3, 100])
+    long = BudgetView(BUDGET, history=[*range(100), 7], compactions=[3, 100])
     assert long.text().count("↓") == 2  # the one that is in sight, and the legend
 
 
@@ -141,11 +141,11 @@ def test_the_plot_draws_the_trigger_where_the_bars_reach_it_and_says_one_far_abo
     plot = Plot(plot_html([100, 200], (), 850_000))
     assert plot.line is None and plot.bars == [42, 84]
     assert Plot(plot_html([100, 200])).line is None
-    view = budget_view(Budget({"user": 200}, rule_for(1_000_000), 1), history=[100, 200])
+    view = BudgetView(Budget({"user": 200}, rule_for(1_000_000), 1), history=[100, 200])
     assert "trigger 850,000" in view.text() and "2 calls, trigger 850,000" in view.html()
     assert "red line" not in view.html()
-    assert "(red line: trigger)" in budget_view(BUDGET, history=[5_000]).html()
-    by_messages = budget_view(Budget({"user": 200}, Rule(("messages", 20), ("messages", 6), None), 1), history=[200])
+    assert "(red line: trigger)" in BudgetView(BUDGET, history=[5_000]).html()
+    by_messages = BudgetView(Budget({"user": 200}, Rule(("messages", 20), ("messages", 6), None), 1), history=[200])
     assert "trigger" not in by_messages.text().rpartition("per call")[2]
     assert len(plot_html([10**6] * 30, set(range(0, 30, 3)), 10**6)) < 6_600
 
@@ -185,16 +185,16 @@ UNFOLDED = [
 
 
 def test_the_items_in_short_unfolded_and_as_a_fold():
-    view = budget_view(ITEMS)
+    view = BudgetView(ITEMS)
     largest = "largest: user 2,317, grep 1,500, mine 565, system prompt 512; %agent budget --items lists all 6"
     assert view.text().splitlines()[-1] == largest
     text = replace(view, unfolded=True).text()
     assert text.splitlines()[-11:-3] == UNFOLDED
     assert max(map(len, text.splitlines())) <= 100 and "largest:" not in text
-    view = budget_view(ITEMS)
+    view = BudgetView(ITEMS)
     assert "<details" in view.html() and "open" not in view.html().partition("<details")[2].partition(">")[0]
-    assert "~1,500  %agent tools off grep" in replace(budget_view(replace(ITEMS, exact=False)), unfolded=True).text()
+    assert "~1,500  %agent tools off grep" in replace(BudgetView(replace(ITEMS, exact=False)), unfolded=True).text()
     html = replace(view, unfolded=True).html()
     assert "open" in html.partition("<details")[2].partition(">")[0]
     assert "why &lt;b&gt;so&lt;/b&gt;?" in html and "6 items, and what takes each out" in html
-    assert len(html) - len(budget_view(BUDGET).html()) < 350 * len(ITEMS.items) + 1_000
+    assert len(html) - len(BudgetView(BUDGET).html()) < 350 * len(ITEMS.items) + 1_000

@@ -108,7 +108,7 @@ def test_a_label_stands_before_its_value(view: View) -> None:
 
 
 def test_gauge_and_diff_are_read_without_a_colour() -> None:
-    lines = Unstyled(dict(views())["budget_view, False"].html()).lines
+    lines = Unstyled(dict(views())["BudgetView, False"].html()).lines
     bar = next(line for line in lines if re.fullmatch("U+[?]+", line))
     assert len(bar) == 60
     assert lines[lines.index(bar) - 1] == "trigger 9", "its mark is said above it"

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from deepnb.values.approvals import Decision, PendingCall
+from deepnb.views.approval import CallCard
 from deepnb.widgets.approval import ApprovalButtons
 from tests.support.tables import every_row
 
@@ -18,7 +19,7 @@ def parts(widget: Any) -> list[Any]:
 class Row:
     def __init__(self, call: PendingCall, offer: tuple[str, ...] = ()) -> None:
         self.made: list[Decision] = []
-        self.buttons = ApprovalButtons([call], self.made.append, offer)
+        self.buttons = ApprovalButtons([CallCard(1, call)], self.made.append, offer)
         self.parts = parts(self.buttons.widget)
         (self.area,) = (part for part in self.parts if type(part).__name__ == "Textarea")
 
@@ -82,7 +83,7 @@ def test_a_mistake_in_the_text_runs_nothing(typed):
 
 
 def test_what_can_not_be_read_has_no_button_that_runs_it():
-    words = {getattr(p, "description", "") for p in parts(ApprovalButtons([
-        PendingCall("c", "sh", {"cmd": "[redacted: private key]"}, "d", "k", allowed=("reject",))
+    words = {getattr(p, "description", "") for p in parts(ApprovalButtons([CallCard(1,
+        PendingCall("c", "sh", {"cmd": "[redacted: private key]"}, "d", "k", allowed=("reject",)))
     ], print, ("sh",)).widget) if hasattr(p, "click")}  # fmt: skip
     assert words == {"Reject"}

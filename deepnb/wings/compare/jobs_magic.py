@@ -12,7 +12,7 @@ from deepnb.magics.scene import Args, Result, Scene, notice
 from deepnb.running.thread import asks_only, todo
 from deepnb.values.errors import BusyError, DeepnbError, InvalidError
 from deepnb.values.turn import Turn
-from deepnb.views.approval import CallCard, approval_view
+from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.diff import diff_view
 from deepnb.views.text import elapsed, short, tokens
 from deepnb.views.turn import FooterView, TurnView, footer_view
@@ -159,7 +159,7 @@ def _join(scene: Scene, job: Job) -> Result:
         if turn.asked:
             changes = map(scene.session.approvals.change, turn.asked)
             cards = [CallCard(n, c, d) for n, (c, d) in enumerate(zip(turn.asked, changes, strict=True), 1)]
-            scene.show(approval_view(cards, f"thread {turn.thread}, turn {turn.number}"))
+            scene.show(ApprovalView(cards, f"thread {turn.thread}, turn {turn.number}"))
     diffs = scene.session.memory.diff(turn.number - 1, turn.number)
     if not diffs:
         return notice_view("the job changed nothing in memory", "hint")

@@ -13,7 +13,7 @@ from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import DeepnbError, NotFoundError
 from deepnb.values.files import file_diffs
 from deepnb.views.bar import sampled
-from deepnb.views.budget import budget_view
+from deepnb.views.budget import BudgetView
 from deepnb.wings.open import opening
 from deepnb.wings.open.session import OpenedSession, turns_of
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
@@ -284,7 +284,7 @@ def test_a_long_series_keeps_its_peaks_and_marks() -> None:
 
 
 def test_a_budget_says_what_is_not_known(tmp_path: Path) -> None:
-    text = budget_view(open_session(claude_file(tmp_path)).budget()).text()
+    text = BudgetView(open_session(claude_file(tmp_path)).budget()).text()
     assert "window unknown" in text and "when the context is compacted is not recorded" in text
     assert "  ?  not recorded" in text and "until the trigger" not in text and "compacts at" not in text
 
