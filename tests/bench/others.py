@@ -25,7 +25,8 @@ import psutil  # type: ignore[import-untyped]
 from deepnb.context.counting import NotAtHandError, load
 from tests import ROOT
 from tests.bench.beside.kernels import BARE, DEEPNB, MAGICS, SERVER, InKernel
-from tests.bench.beside.model import ASK, FACT, LONG, STORY, Model, messages, text, tools
+from tests.bench.beside.model import ASK, FACT, HELLO, LONG, STORY, Model, messages, text, tools
+from tests.bench.beside.pages import JUPYTER, MARIMO
 from tests.support.environments import environment
 
 TOOLS: dict[str, tuple[str, str, Any]] = {
@@ -33,9 +34,11 @@ TOOLS: dict[str, tuple[str, str, Any]] = {
     "deepagents": ("a bare deep agent", "deepagents", BARE),
     "langgraph": ("LangGraph's dev server", "langgraph-api", SERVER),
     "magics": ("Jupyter AI's magics", "jupyter-ai-magics", MAGICS),
+    "marimo": ("marimo", "marimo", MARIMO),
+    "jupyter-ai": ("Jupyter AI's chat", "jupyter-ai", JUPYTER),
 }
 """Name -> (title, the package whose version is shown, how it is driven)."""
-TIMES, HELLO = 3, "Hello"
+TIMES = 3
 MARKS = "<!-- measured: python -m tests.bench others --write -->", "<!-- end of measured -->"
 
 
@@ -79,7 +82,7 @@ TASKS: dict[str, tuple[str, Callable[[Seen], bool]]] = {
     "frame": ("have it read a DataFrame", lambda seen: "moons_count" in json.dumps(seen.requests[-1])),
     "interrupt": (
         "interrupt an answer, and go on",
-        lambda seen: STORY[-60:] not in seen.shown[0] and LONG in seen.last,
+        lambda seen: STORY[-60:] not in seen.last and f"You said: {LONG}" in seen.last,
     ),
     "restart": ("restart, and go on with the conversation", lambda seen: f"You said: {ASK}" in seen.last),
     "compare": (
@@ -110,6 +113,8 @@ class Tool:
         place = self.cache / self.name
         if not (place / "installed").exists():
             environment(place, self.one.packages)
+            if npm := getattr(self.one, "npm", ""):
+                subprocess.run(["npm", "install", "--silent", "--prefix", place, npm], check=True)
             (place / "installed").touch()
         return place / "bin" / "python"
 
@@ -132,7 +137,10 @@ class Tool:
         with self.started() as (host, model, folder):
             for step in steps:
                 before = host.received
-                seen.shown.append(host.do(step))
+                try:
+                    seen.shown.append(host.do(step))
+                except Exception as error:  # of a page that has nothing to click
+                    seen.shown.append(f"{type(error).__name__}: {error}")
                 seen.bytes = host.received - before
                 seen.written.append(any(folder.glob("**/report.md")))
             seen.requests = model.requests
@@ -151,23 +159,34 @@ class Tool:
         for _ in range(TIMES):
             for bare in (True, False):
                 begin = time.perf_counter()
-                with self.started(InKernel((), (), {}) if bare else None) as (host, model, _folder):
+                with self.started(InKernel(packages=()) if bare else None) as (host, model, _folder):
                     host.do("1" if bare else self.one.steps["ask"][-1].replace(ASK, HELLO))
                     times[bare].append(time.perf_counter() - begin)
                     memory[bare] = used(host.pids())
                     sent = model.requests
-        return min(times[False]) / min(times[True]), (memory[False] - memory[True]) / 1e6, counted(sent[0])
+        return (
+            min(times[False]) / min(times[True]),
+            (memory[False] - memory[True]) / 1e6,
+            counted(next((one for one in sent if tools(one)), sent[0])),
+        )
 
-    def column(self, say: Callable[[str], None]) -> list[str]:
-        cells = {name: self.task(name) for name in TASKS}
-        for name, (seen, cell) in cells.items():
-            say(f"{self.name} {name}: {cell}" + (f" ({seen.last.split(chr(10))[0][:80]})" if cell == "no" else ""))
-        ready, added, first = self.start()
-        left = [what for task, what in (("remember", "memory"), ("restart", "conversation")) if cells[task][1] != "no"]
-        wire = f"{cells['ask'][0].bytes / len(STORY):.1f}"
-        measures = [f"{ready:.1f}", f"{added:.0f}", f"{first:,}", wire, " and ".join(left) or "nothing"]
-        say(f"{self.name}: {measures}")
-        return [str(self.one.setup()), *(cell for _, cell in cells.values()), *measures]
+    def measure(self, what: str, *, show: bool = False) -> None:
+        """Measure one task, or how it starts, and keep the cells with the version and the day."""
+        found = {"to set up": str(self.one.setup())}
+        if what == "start":
+            ready, added, first = self.start()
+            found |= zip(MEASURES, (f"{ready:.1f}", f"{added:.0f}", f"{first:,}"), strict=False)
+        else:
+            seen, found[TASKS[what][0]] = self.task(what)
+            if what == "ask":
+                found[MEASURES[3]] = f"{seen.bytes / len(STORY):.1f}"
+            for step, shown in zip(self.one.steps[what], seen.shown, strict=False) if show else ():
+                print(f">>> {step}\n{shown.strip()}\n")
+        print(f"{self.name} {what}: {found}", flush=True)
+        file = self.cache / f"{self.name}.json"
+        kept = json.loads(file.read_text())["cells"] if file.exists() else {}
+        new = {"version": self.version(), "day": f"{date.today():%d %B %Y}", "cells": {**kept, **found}}
+        file.write_text(json.dumps(new))
 
 
 def used(pids: Sequence[int]) -> int:
@@ -186,38 +205,34 @@ def counted(request: Any) -> int:
         return sum(map(len, sent)) // 4
 
 
-def head(titles: Sequence[str]) -> str:
-    return f"| | {' | '.join(titles)} |\n|---|{'---|' * len(titles)}"
-
-
-def table(columns: dict[str, list[str]], versions: dict[str, str]) -> str:
-    rows = [f"| {name} | {' | '.join(one[at] for one in columns.values())} |" for at, name in enumerate(ROWS)]
-    said = ", ".join(f"{TOOLS[name][1]} {version}" for name, version in versions.items())
-    return "\n".join([head([TOOLS[name][0] for name in columns]), *rows, "", f"{date.today():%B %Y}: {said}."])
+def table(cache: Path) -> str:
+    """What was measured last of each."""
+    kept = {name: json.loads(file.read_text()) for name in TOOLS if (file := cache / f"{name}.json").exists()}
+    for one in kept.values():
+        left = {"memory": TASKS["remember"][0], "conversation": TASKS["restart"][0]}
+        there = [what for what, task in left.items() if one["cells"].get(task, "no") != "no"]
+        one["cells"][ROWS[-1]] = " and ".join(there) or "nothing"
+    lines = [["", *(TOOLS[name][0] for name in kept)], ["---"] * (len(kept) + 1)]
+    lines += [[row, *(one["cells"].get(row, "not measured") for one in kept.values())] for row in ROWS]
+    said = ", ".join(f"{TOOLS[name][1]} {one['version']} ({one['day']})" for name, one in kept.items())
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", f"Measured: {said}."])
 
 
 def main(given: Sequence[str]) -> None:
     parser = argparse.ArgumentParser("python -m tests.bench others", description=__doc__)
     parser.add_argument("name", nargs="?", choices=TOOLS)
     parser.add_argument("task", nargs="?", choices=[*TASKS, "start"])
-    cache = os.environ.get("DEEPNB_OTHERS", "~/.cache/deepnb-others")
-    parser.add_argument("--cache", type=lambda given: Path(given).expanduser(), default=Path(cache).expanduser())
-    parser.add_argument("--write", action="store_true", help="write the table into README")
+    parser.add_argument(
+        "--cache", type=Path, default=os.environ.get("DEEPNB_OTHERS", Path.home() / ".cache/deepnb-others")
+    )
+    parser.add_argument("--write", action="store_true", help="only write what was measured last into README")
     asked = parser.parse_args(given)
-    if asked.task == "start":
-        print(*Tool(asked.name, asked.cache).start())
-    elif asked.task:
-        tool = Tool(asked.name, asked.cache)
-        seen, cell = tool.task(asked.task)
-        for step, shown in zip(tool.one.steps[asked.task], seen.shown, strict=True):
-            print(f">>> {step}\n{shown.strip()}\n")
-        print(f"{TASKS[asked.task][0]}: {cell}")
-    else:
-        every = {name: Tool(name, asked.cache) for name in ([asked.name] if asked.name else TOOLS)}
-        columns = {name: tool.column(lambda line: print(line, flush=True)) for name, tool in every.items()}
-        made = table(columns, {name: tool.version() for name, tool in every.items()})
-        print(made)
-        if asked.write and not asked.name:
-            readme = ROOT / "README.md"
-            before, after = (part.split(mark)[at] for at, mark in enumerate(MARKS) for part in [readme.read_text()])
-            readme.write_text(f"{before}{MARKS[0]}\n{made}\n{MARKS[1]}{after}")
+    for name in [asked.name] if asked.name else () if asked.write else TOOLS:
+        for what in [asked.task] if asked.task else [*TASKS, "start"]:
+            Tool(name, asked.cache).measure(what, show=bool(asked.task))
+    made = table(asked.cache)
+    print(made)
+    if asked.write:
+        readme = ROOT / "README.md"
+        before, _, rest = readme.read_text(encoding="utf-8").partition(MARKS[0])
+        readme.write_text(f"{before}{MARKS[0]}\n{made}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")

@@ -3,39 +3,34 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 
 from tests import ROOT
-from tests.bench.beside.model import ABOUT, AGAIN, ASK, EDIT, FRAME, LONG, NAME, REMEMBER, WRITE
+from tests.bench.beside.model import (
+    ABOUT,
+    AGAIN,
+    ASK,
+    EDIT,
+    FRAME,
+    FRAMED,
+    NAME,
+    PATIENCE,
+    REMEMBER,
+    RESTART,
+    STOPPED,
+    WRITE,
+    Way,
+)
 from tests.support.kernels import Kernel, Ran
 from tests.support.langgraph_server import LangGraphServer
 
-RESTART, STOPPED = "restart", "stopped: "
-"""Steps that are no cells: all processes are restarted and the first cells run again; a cell interrupted as it answers."""
-PATIENCE = 2.5  # seconds until the interrupt
-FRAMED = 'import pandas as pd; planets = pd.DataFrame({"moons_count": [0, 1, 2]})'
 
-
-@dataclass(frozen=True)
-class InKernel:
-    packages: Sequence[str]
-    first: Sequence[str]
-    steps: Mapping[str, Sequence[str]]
-    files: Mapping[str, str] = field(default_factory=dict)
+@dataclass(frozen=True, kw_only=True)
+class InKernel(Way):
     served: bool = False
-
-    def lines(self, steps: Sequence[str]) -> int:
-        """Lines typed and clicks; each of the first cells is run again by one."""
-        return sum(
-            1 + len(self.first) if step == RESTART else len(step.splitlines()) + step.startswith(STOPPED)
-            for step in steps
-        )
-
-    def setup(self) -> int:
-        return self.lines([*self.first, *self.files.values()]) + self.served
 
     def start(self, python: Path, home: Path, env: Mapping[str, str]) -> "Cells":
         return Cells(self, python, home, env)
@@ -95,15 +90,13 @@ def shown(ran: Ran) -> str:
 DEEPNB = InKernel(
     packages=("-e", f"{ROOT}[openai,sqlite]", "ipykernel", "pandas"),
     first=("%load_ext deepnb", f"%agent use openai:{NAME}"),
-    steps={
-        "ask": [f"%agent {ASK}"],
+    say="%agent {}".format,
+    own={
         "remember": ["%memory keep notes", f"%agent {REMEMBER}", RESTART, "%memory keep notes", f"%agent {ABOUT}"],
         "request": [f"%agent {ASK}", "%agent xray"],
         "approve": ["%agent mount /work disk:.", f"%agent {WRITE}", "%agent approve"],
         "revert": [f"%agent {REMEMBER}", "%memory diff", "%memory revert 1", "%agent new", f"%agent {ABOUT}"],
-        "edit": [f"%agent {EDIT}"],
         "frame": [FRAMED, f"%agent {FRAME}"],
-        "interrupt": [f"{STOPPED}%agent {LONG}", f"%agent {AGAIN}"],
         "restart": ["%agent persist talk.db", f"%agent {ASK}", RESTART, "%agent persist talk.db", f"%agent {AGAIN}"],
         "compare": [f"%agent --compare memory_refresh=call,delta {ABOUT}"],
     },
@@ -119,14 +112,12 @@ _BEFORE = "import difflib, os\nbefore = open('AGENTS.md').read() if os.path.exis
 _DIFF = "print(*difflib.unified_diff(before.splitlines(), open('AGENTS.md').read().splitlines()), sep='\\n')"
 _BACK = "_ = open('AGENTS.md', 'w').write(before)"
 _NEXT, _LAST = "get_ipython().set_next_input(", "['messages'][-1]"
+_ASK = "ask({!r})".format
 _ALIKE = {
-    "ask": [f"ask({ASK!r})"],
-    "remember": [f"ask({REMEMBER!r})", "ask(yes)", RESTART, f"ask({ABOUT!r}, two)"],
-    "approve": [f"ask({WRITE!r})", "ask(yes)"],
-    "revert": [_BEFORE, f"ask({REMEMBER!r})", "ask(yes)", _DIFF, _BACK, f"ask({ABOUT!r}, two)"],
+    "remember": [_ASK(REMEMBER), "ask(yes)", RESTART, f"ask({ABOUT!r}, two)"],
+    "approve": [_ASK(WRITE), "ask(yes)"],
+    "revert": [_BEFORE, _ASK(REMEMBER), "ask(yes)", _DIFF, _BACK, f"ask({ABOUT!r}, two)"],
     "frame": [FRAMED, f"ask(f'{FRAME.replace('planets', '{planets}')}')"],
-    "interrupt": [f"{STOPPED}ask({LONG!r})", f"ask({AGAIN!r})"],
-    "restart": [f"ask({ASK!r})", RESTART, f"ask({AGAIN!r})"],
 }
 """Of a graph that is run in cells, in this process or on a server."""
 BARE = InKernel(
@@ -146,7 +137,8 @@ def ask(given, thread=one, agent=agent, **more):
         print(chunk.text, end="", flush=True)
     print(*agent.get_state(config).interrupts)""",
     ),
-    steps={
+    say=_ASK,
+    own={
         **_ALIKE,
         "edit": [
             f"ask({EDIT!r})",
@@ -199,10 +191,11 @@ def ask(given, thread=one, graph="agent"):
         elif "__interrupt__" in part.data:
             print(part.data)""",
     ),
-    steps={
+    say=_ASK,
+    own={
         **_ALIKE,
-        "edit": [f"ask({EDIT!r})", f"{_NEXT}client.threads.get_state(one)['values']{_LAST}['content'])"],
-        "request": [f"ask({ASK!r})", "print(client.threads.get_state(one), client.runs.list(one))"],
+        "edit": [f"ask({EDIT!r})", f"{_NEXT}client.threads.get(one)['values']{_LAST}['content'][0]['text'])"],
+        "request": [f"ask({ASK!r})", "print(client.threads.get(one), client.runs.list(one))"],
         "compare": [
             f"""for name, thread, graph in [("with memory", two, "agent"), ("without memory", three, "plain")]:
     print(name)
@@ -219,16 +212,12 @@ def _ai(prompt: str, options: str = "") -> str:
 MAGICS = InKernel(
     packages=("jupyter-ai-magics<3", "langchain-openai", "ipykernel", "pandas"),
     first=("%load_ext jupyter_ai_magics",),
-    steps={
-        "ask": [_ai(ASK)],
-        "remember": [_ai(REMEMBER), RESTART, _ai(ABOUT)],
+    say=_ai,
+    own={
         "request": [_ai(ASK), "%ai help"],
-        "approve": [_ai(WRITE)],
         "revert": [_ai(REMEMBER), "%ai help", _ai(ABOUT)],
         "edit": [_ai(EDIT, " -f code")],
         "frame": [FRAMED, _ai(FRAME.replace("planets", "{planets}"))],
-        "interrupt": [STOPPED + _ai(LONG), _ai(AGAIN)],
-        "restart": [_ai(ASK), RESTART, _ai(AGAIN)],
         "compare": [
             f"""for name in "{NAME}", "gpt-4o-mini":
     print(name)
