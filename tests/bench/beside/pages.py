@@ -47,7 +47,7 @@ class InPage(Way):
     cells: str
     env: Mapping[str, str] = field(default_factory=dict)
     npm: str = ""
-    calm: float = 0.0  # seconds until its agent is there
+    agent: str = "body"  # what is there as soon as there is somebody to answer
 
     def setup(self) -> int:
         return super().setup() + 1
@@ -76,7 +76,14 @@ class Page:
         self.page.set_default_timeout(20_000)
         network = self.page.context.new_cdp_session(self.page)
         network.send("Network.enable")
-        network.on("Network.dataReceived", lambda event: self.add(event["dataLength"]))
+        said: set[str] = set()  # no scripts, styles and pictures of the page itself
+        network.on(
+            "Network.requestWillBeSent",
+            lambda event: (
+                said.add(event["requestId"]) if event.get("type") in ("Fetch", "XHR", "EventSource") else None
+            ),
+        )
+        network.on("Network.dataReceived", lambda event: self.add(event["dataLength"] * (event["requestId"] in said)))
         network.on("Network.webSocketFrameReceived", lambda event: self.add(len(event["response"]["payloadData"])))
         self.begin()
 
@@ -98,7 +105,7 @@ class Page:
         self.page.wait_for_timeout(1000)
         for selector in () if self.page.locator(self.one.box).first.is_visible() else self.one.first:
             self.click(selector)
-        self.page.wait_for_timeout(self.one.calm * 1000)
+        self.page.locator(self.one.agent).first.wait_for()
 
     def click(self, selector: str) -> None:
         self.page.locator(selector).first.click()
@@ -218,7 +225,7 @@ _ALLOW = f"{CLICK}button:visible:has-text('Allow')"
 JUPYTER = InPage(
     packages=("jupyter-ai>=3", "pandas"),
     npm="opencode-ai@1",
-    calm=4.0,
+    agent="button:visible:has-text('OpenCode')",
     command=(
         *("jupyter-lab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=PORT", "--IdentityProvider.token="),
         *("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"),
