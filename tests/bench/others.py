@@ -208,14 +208,15 @@ def counted(request: Any) -> int:
 def table(cache: Path) -> str:
     """What was measured last of each."""
     kept = {name: json.loads(file.read_text()) for name in TOOLS if (file := cache / f"{name}.json").exists()}
-    for one in kept.values():
+    cells = {name: kept[name]["cells"] if name in kept else {} for name in TOOLS}
+    for one in filter(None, cells.values()):
         left = {"memory": TASKS["remember"][0], "conversation": TASKS["restart"][0]}
-        there = [what for what, task in left.items() if one["cells"].get(task, "no") != "no"]
-        one["cells"][ROWS[-1]] = " and ".join(there) or "nothing"
-    lines = [["", *(TOOLS[name][0] for name in kept)], ["---"] * (len(kept) + 1)]
-    lines += [[row, *(one["cells"].get(row, "not measured") for one in kept.values())] for row in ROWS]
-    said = ", ".join(f"{TOOLS[name][1]} {one['version']} ({one['day']})" for name, one in kept.items())
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", f"Measured: {said}."])
+        one[ROWS[-1]] = " and ".join(what for what, task in left.items() if one.get(task, "no") != "no") or "nothing"
+    lines = [["", *(title for title, _, _ in TOOLS.values())], ["---"] * (len(TOOLS) + 1)]
+    lines += [[row, *(one.get(row, "not measured") for one in cells.values())] for row in ROWS]
+    said = ", ".join(f"{TOOLS[name][1]} {one['version']}" for name, one in kept.items())
+    days = " and ".join(sorted({one["day"] for one in kept.values()}))
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", f"Measured on {days}: {said}."])
 
 
 def main(given: Sequence[str]) -> None:
