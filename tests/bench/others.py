@@ -126,7 +126,7 @@ class Tool:
     def started(self, one: Any = None) -> Iterator[tuple[Any, Model, Path]]:
         with Model() as model, tempfile.TemporaryDirectory() as folder:
             env = {"HOME": folder, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT)}
-            host = (one or self.one).start(self.python, Path(folder), env)
+            host = (one or self.one).start(self.python, Path(folder), env, lambda: len(model.requests))
             try:
                 yield host, model, Path(folder)
             finally:

@@ -3,10 +3,11 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 
 from tests import ROOT
 from tests.bench.beside.model import (
@@ -32,15 +33,17 @@ from tests.support.langgraph_server import LangGraphServer
 class InKernel(Way):
     served: bool = False
 
-    def start(self, python: Path, home: Path, env: Mapping[str, str]) -> "Cells":
-        return Cells(self, python, home, env)
+    def start(self, python: Path, home: Path, env: Mapping[str, str], sent: Callable[[], int]) -> "Cells":
+        return Cells(self, python, home, env, sent)
 
 
 class Cells:
     """A kernel, and the server beside it where there is one."""
 
-    def __init__(self, one: InKernel, python: Path, home: Path, env: Mapping[str, str]) -> None:
-        self.one, self.python, self.home, self.received = one, python, home, 0
+    def __init__(
+        self, one: InKernel, python: Path, home: Path, env: Mapping[str, str], sent: Callable[[], int]
+    ) -> None:
+        self.one, self.python, self.home, self.received, self.sent = one, python, home, 0, sent
         self.env = {**os.environ, "IPYTHONDIR": f"{home}/ipython", "JUPYTER_RUNTIME_DIR": f"{home}/runtime", **env}
         for name, text in one.files.items():
             (home / name).write_text(text)
@@ -61,13 +64,17 @@ class Cells:
             self.close()
             self.begin()
             return ""
-        clock = Timer(PATIENCE, self.kernel.interrupt)
         if step.startswith(STOPPED):
-            clock.start()
+            Thread(target=self.stop, args=[self.sent()], daemon=True).start()
         ran = self.kernel.run(step.removeprefix(STOPPED))
-        clock.cancel()
         self.received += sum(len(json.dumps(one["content"], default=str)) for one in ran.messages)
         return shown(ran)
+
+    def stop(self, before: int) -> None:
+        while self.sent() == before:
+            time.sleep(0.05)
+        time.sleep(PATIENCE)
+        self.kernel.interrupt()
 
     def pids(self) -> list[int]:
         server = [self.server._process.pid] if self.one.served and self.server._process else []

@@ -50,7 +50,7 @@ THEN = {
 
 RESTART, STOPPED = "restart", "stopped: "
 """Steps: all processes are restarted, what sets up included; an answer to what stands behind it is interrupted."""
-PATIENCE = 2.5  # seconds until an interrupt
+PATIENCE = 1.0  # seconds from a request to an interrupt
 FRAMED = 'import pandas as pd; planets = pd.DataFrame({"moons_" + "count": [0, 1, 2]})'
 
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,16 +52,16 @@ class InPage(Way):
     def setup(self) -> int:
         return super().setup() + 1
 
-    def start(self, python: Path, home: Path, env: Mapping[str, str]) -> "Page":
-        return Page(self, python, home, env)
+    def start(self, python: Path, home: Path, env: Mapping[str, str], sent: Callable[[], int]) -> "Page":
+        return Page(self, python, home, env, sent)
 
 
 CLICK = "click: "
 
 
 class Page:
-    def __init__(self, one: InPage, python: Path, home: Path, env: Mapping[str, str]) -> None:
-        self.one, self.home, self.received, self.port = one, home, 0, free_port()
+    def __init__(self, one: InPage, python: Path, home: Path, env: Mapping[str, str], sent: Callable[[], int]) -> None:
+        self.one, self.home, self.received, self.port, self.sent = one, home, 0, free_port(), sent
         path = os.pathsep.join([str(python.parent), str(python.parents[1] / "node_modules/.bin"), os.environ["PATH"]])
         more = {name: value.replace("HOME", str(home)) for name, value in one.env.items()}
         self.env = {"PATH": path, **env, **more, "http_proxy": _NOWHERE, "https_proxy": _NOWHERE}
@@ -134,8 +134,11 @@ class Page:
         elif step.startswith(CLICK):
             self.click(step.removeprefix(CLICK))
         else:
+            before = self.sent()
             self.say(step.removeprefix(STOPPED))
         if step.startswith(STOPPED):
+            while self.sent() == before:
+                self.page.wait_for_timeout(50)
             self.page.wait_for_timeout(PATIENCE * 1000)
             self.click(self.one.stop)
         begin = since = time.monotonic()
@@ -184,7 +187,7 @@ def _():
 """
 _KEEP = f"{CLICK}button:visible:has-text('Keep cell')"
 MARIMO = InPage(
-    packages=("marimo[recommended]", "openai", "pandas"),
+    packages=("marimo[recommended]", "openai", "pandas", "ipykernel"),
     command=("marimo", "edit", "nb.py", "--headless", "--no-token", "--port", "PORT", "--skip-update-check"),
     files={".config/marimo/marimo.toml": _CONFIG},
     notebook=("nb.py", _BOOK, "/"),
