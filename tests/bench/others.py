@@ -24,9 +24,9 @@ import psutil  # type: ignore[import-untyped]
 
 from deepnb.context.counting import NotAtHandError, load
 from tests import ROOT
-from tests.bench.beside.kernels import BARE, DEEPNB, MAGICS, SERVER, InKernel
-from tests.bench.beside.model import ASK, FACT, HELLO, LONG, STORY, Model, messages, text, tools
-from tests.bench.beside.pages import JUPYTER, MARIMO
+from tests.bench.drivers.kernels import BARE, DEEPNB, MAGICS, SERVER, InKernel
+from tests.bench.drivers.model import ASK, FACT, HELLO, LONG, STORY, Model, messages, text, tools
+from tests.bench.drivers.pages import JUPYTER, MARIMO
 from tests.support.environments import environment
 
 TOOLS: dict[str, tuple[str, str, Any]] = {
@@ -211,6 +211,8 @@ def table(cache: Path) -> str:
     cells = {name: kept[name]["cells"] if name in kept else {} for name in TOOLS}
     for one in filter(None, cells.values()):
         left = {"memory": TASKS["remember"][0], "conversation": TASKS["restart"][0]}
+        if not set(left.values()) <= set(one):
+            continue
         one[ROWS[-1]] = " and ".join(what for what, task in left.items() if one.get(task, "no") != "no") or "nothing"
     lines = [["", *(title for title, _, _ in TOOLS.values())], ["---"] * (len(TOOLS) + 1)]
     lines += [[row, *(one.get(row, "not measured") for one in cells.values())] for row in ROWS]

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.bench.beside.model import (
+from tests.bench.drivers.model import (
     ABOUT,
     EDIT,
     FRAME,

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 
 from tests import ROOT
-from tests.bench.beside.model import (
+from tests.bench.drivers.model import (
     ABOUT,
     AGAIN,
     ASK,
