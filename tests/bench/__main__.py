@@ -1,11 +1,12 @@
 """`python -m tests.bench [NAME ...]`: what deepnb costs, each figure beside a baseline of the same run.
 
-Without a name the quick ones. A missed bound is marked, and is no error.
+Without a name the quick ones. A missed bound is marked, and is no error. `others` compares deepnb with other tools.
 """
 
 import argparse
 import importlib
 import os
+import sys
 import tempfile
 from types import ModuleType
 
@@ -46,4 +47,7 @@ def _run(name: str, module: ModuleType, verbose: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["others"]:
+        importlib.import_module("tests.bench.others").main(sys.argv[2:])
+    else:
+        main()
