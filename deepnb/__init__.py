@@ -110,8 +110,7 @@ def current() -> Session:
     from deepnb.values.errors import NotInstalledError
 
     shell = _shell()
-    extension = getattr(shell, "_deepnb", None)
-    if extension is None:
+    if (extension := getattr(shell, "_deepnb", None)) is None:
         raise NotInstalledError("deepnb is not loaded in this shell", "%load_ext deepnb")
     session: Session = extension.session
     return session

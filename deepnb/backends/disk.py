@@ -104,8 +104,7 @@ class DiskBackend(protocol.BackendProtocol):
     def delete(self, file_path: str) -> protocol.DeleteResult:
         """Remove a file, or a directory with all in it; part of it may be gone if that fails midway."""
         try:
-            at = names(file_path, folder=True)
-            if at in (LOCK, LOCK[:1]):
+            if (at := names(file_path, folder=True)) in (LOCK, LOCK[:1]):
                 raise Refused("deepnb keeps its records there")
             if not at:
                 raise Refused("it is the mounted directory itself")
@@ -265,8 +264,7 @@ def _skip(base: Path, entry: Path, file: Path, most: int) -> tuple[SkipReason, s
 
 
 def _file(path: str) -> Names:
-    at = names(path)
-    if at == LOCK:
+    if (at := names(path)) == LOCK:
         raise Refused("deepnb keeps its records there")
     return at
 

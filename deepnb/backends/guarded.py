@@ -73,8 +73,7 @@ class GuardedBackend(Record):
             found = self.inner.read(file_path, offset, limit)
             text = self._text(file_path) if found.total_lines and is_text(file_path) else None
             return found if text is None or not _NO_ENDS.search(text) else _read(text, offset, limit)
-        text = self._text(file_path)
-        if text is None or not is_text(file_path):
+        if (text := self._text(file_path)) is None or not is_text(file_path):
             found = self.inner.read(file_path, offset, limit)
             if text is None and found.file_data is not None and found.file_data.get("encoding") == "utf-8":
                 return self.read(file_path, offset, limit)  # it was written just now
@@ -155,8 +154,7 @@ class GuardedBackend(Record):
                         return self.inner.edit(file_path, *as_it_stands(current, *asked[:2]), replace_all)
                 else:
                     written = self._put(file_path, current, text, base)
-                    problem = written.problem
-                    if not problem and seen is not None:
+                    if not (problem := written.problem) and seen is not None:
                         self._see(file_path, written.merged.seen if base == seen else merge(current, seen, text).text)
                 done = protocol.EditResult(path=file_path, occurrences=edited[1])
                 return protocol.EditResult(error=problem) if problem else done
@@ -236,8 +234,7 @@ class GuardedBackend(Record):
             return wrong
         try:
             with self.root(path).lock():
-                current = self._observe_file(path)
-                if current is None and self._is_binary(path):
+                if (current := self._observe_file(path)) is None and self._is_binary(path):
                     return f"Error: not written to {path}: it is not UTF-8 text"
                 if self._is_made(path, current, lambda before: (f"{before}\n{line}", 1)):
                     return None

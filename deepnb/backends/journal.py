@@ -254,8 +254,7 @@ class JournalFile:
             held = self._files.get(number, "")
             if held and not held.endswith("\n"):  # a line that was cut short: the next one must not be joined to it
                 held += "\n"
-            count = held.count("\n")
-            if count >= FULL:
+            if (count := held.count("\n")) >= FULL:
                 number, held, count = number + 1, "", 0
             batch = self.unsaved[: FULL - count]
             text = held + "".join(f"{to_json(e)}\n" for e in batch)

@@ -67,8 +67,7 @@ def backend_lock(backend: BackendProtocol) -> Lock:
 
 def store_lock(store: Any) -> Lock:
     """Return the lock of a LangGraph store, or of a checkpointer: `{database}-deepnb.lock` beside an SQLite database."""
-    database = _database(store)
-    if database:
+    if database := _database(store):
         path = Path(database).resolve()
         return partial(file_lock, path.with_name(f"{path.name}-deepnb.lock"), path.name)
     store = store.store if isinstance(store, ExactStore) else store
@@ -91,8 +90,7 @@ def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> AbstractCon
 def hold_file(path: Path) -> Callable[[], None] | None:
     """Take the lock that a file stands for until what this gives is called, which removes the file; None if another holds it."""
     tree = Tree(path.parent)
-    fd = _try_lock(tree, (path.name,))
-    if fd is None:
+    if (fd := _try_lock(tree, (path.name,))) is None:
         return None
     with suppress(OSError, AttributeError):  # not on Windows
         os.fchmod(fd, 0o600)

@@ -62,8 +62,7 @@ class MountedBackend(CompositeBackend):
     def file_versions(self, directory: str) -> Mapping[str, Any] | None:
         """Return those of the backend the directory belongs to, and of the mounts in it; None if one can't tell."""
         prefix, backend, inside = self._owner(directory)
-        below = self._below(as_folder(directory))
-        if not below and prefix == "/":
+        if not (below := self._below(as_folder(directory))) and prefix == "/":
             return file_versions(backend, inside)
         found: dict[str, Any] = {}
         every = [(prefix, file_versions(backend, inside)), *((p, file_versions(b, "/")) for p, b in below)]
@@ -310,8 +309,7 @@ def _usable(backend: BackendProtocol, store: Any) -> BackendProtocol | None:
     if isinstance(backend, StateBackend) and not isinstance(backend, KernelBackend):
         return None
     if isinstance(backend, StoreBackend):
-        found = store_of(backend) or store
-        if found is None:
+        if (found := store_of(backend) or store) is None:
             raise NotFoundError("the StoreBackend has no store", "StoreBackend(store=...), or Session(store=...)")
         return with_store(backend, found if isinstance(found, ExactStore) else ExactStore(found))
     return backend

@@ -167,8 +167,7 @@ class Record(WrapperBackend):
         root.refresh()
         root.journal.read()
         self._known[path] = known = root.journal.text_of(path)
-        text = self._text(path)
-        if text != known and (text is None or redact(text) != known):
+        if (text := self._text(path)) != known and (text is None or redact(text) != known):
             self._enter(path, text, origin, note)
         return text
 

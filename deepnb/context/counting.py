@@ -218,8 +218,7 @@ class _Memo:
         """Return one bound tool. Its schema is written once, though upstream copies tools, and providers' dicts, at each call."""
         name, arguments = tool_name(tool), getattr(tool, "args_schema", None)
         same = tool if isinstance(tool, Mapping) else (tool.description, id(arguments)) if arguments else id(tool)
-        known = self.schemas.get((name, type(tool)))
-        if known is None or known[0] != same:
+        if (known := self.schemas.get((name, type(tool)))) is None or known[0] != same:
             sent = self.text("tools", name, tool_text(tool), 0)
             known = self.schemas[name, type(tool)] = (same, tool, sent)
         return known[2]

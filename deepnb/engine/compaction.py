@@ -315,8 +315,7 @@ class CompactionSteps(Upstream):
         """
         cutoff = self._determine_cutoff_index(messages)
         start = turn_start(messages)
-        limit = self.rule.trigger_tokens
-        if limit is not None and 0 < start < cutoff:
+        if (limit := self.rule.trigger_tokens) is not None and 0 < start < cutoff:
             room = limit - fixed - SUMMARY_ROOM
             cutoff = start if self.token_counter(messages[start:]) <= room else cutoff
         elif limit is None and not must and 0 < start < cutoff and len(messages) - start < self.rule.trigger[1]:

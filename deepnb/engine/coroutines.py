@@ -40,8 +40,7 @@ async def in_thread(work: Callable[..., T], *given: Any, **named: Any) -> T:
 
 def run(work: Awaitable[T]) -> T:
     """Run a coroutine on the loop, in the caller's context; an interrupt cancels it, and so does the end of the wait."""
-    waiting = _WAITS.get()
-    if waiting is not None and waiting[1].is_set():
+    if (waiting := _WAITS.get()) is not None and waiting[1].is_set():
         if isinstance(work, Coroutine):
             work.close()
         raise asyncio.CancelledError

@@ -165,8 +165,7 @@ def skipped_results(messages: Sequence[BaseMessage], events: Iterable[Event]) ->
     answered = {m.tool_call_id for m in messages[at:] if isinstance(m, ToolMessage)}
     results = []
     for call in getattr(asked, "tool_calls", ()):
-        id_ = call["id"]
-        if id_ in answered:
+        if (id_ := call["id"]) in answered:
             continue
         if done := ended.get(id_ or ""):
             text, status = done.result, "error" if done.status == "error" else "success"

@@ -183,8 +183,7 @@ def shown_text(message: BaseMessage) -> str:
 
 def medium(block: Mapping[str, Any]) -> str:
     """Return what stands in a text for an image, a sound or a file; empty for blocks of another kind."""
-    kind = block.get("type")
-    if kind not in ("image", "audio", "video", "file", "text-plain"):
+    if (kind := block.get("type")) not in ("image", "audio", "video", "file", "text-plain"):
         return ""
     inline = str(block.get("url") or "").startswith("data:")
     where = block.get("file_id") if not block.get("url") or inline else block["url"]

@@ -244,8 +244,7 @@ class SummarizationMiddleware(CompactionSteps):
             return self.token_counter(self._apply_event_to_messages(state, {**values, **update}.get(keys.OFFLOAD)))
 
         def weigh(done: Done, summary: str = "this summary") -> Done:
-            after = size(_update(done, len(state)))
-            if after < offload.before:
+            if (after := size(_update(done, len(state)))) < offload.before:
                 return replace(done, offload=replace(done.offload, after=after))
             flush = done.offload.flush
             noted = f"; what is worth keeping is in {flush.file}" if flush and flush.lines else ""

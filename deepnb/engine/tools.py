@@ -44,8 +44,7 @@ def _described(given: Any) -> Any:
             ours = tool(description=description, args_schema=_SCHEMAS.get(given.__code__))(given)
             _SCHEMAS[given.__code__] = ours.args_schema
             return ours
-        made = function_tool(given, description)
-        if made is not None:
+        if (made := function_tool(given, description)) is not None:
             return made
         given = tool(description=description)(given)
     if isinstance(given, BaseTool):

@@ -76,8 +76,7 @@ def _listed(text: str, name: Name) -> tuple[Value, bool] | None:
         return None
     at, item = after.end(), None
     for _ in range(before[1].count(",") + 1):
-        item = _ITEM().match(text, at)
-        if item is None:
+        if (item := _ITEM().match(text, at)) is None:
             return None
         at = item.end()
     if item is None or item[2] is None:
@@ -267,8 +266,7 @@ class Column(NamedTuple):
 
 def column(text: str, name: Name) -> Column | None:
     """Return the column that a name heads; None where the name is no head."""
-    found = _html(text, name) or _printed(text, name) or _separated(text, name)
-    if found is None:
+    if (found := _html(text, name) or _printed(text, name) or _separated(text, name)) is None:
         return None
     values = [cell.text for cell in found.cells]
     if name.family in ("password", "secret"):
@@ -315,8 +313,7 @@ def _separated(text: str, name: Name) -> Column | None:
         return None
     head = text[start:end]
     rows = _rows(text, end + 1)
-    first = next(rows, None)
-    if first is None:
+    if (first := next(rows, None)) is None:
         return None
     ruled = "|" in head and _RULE().fullmatch(text, *first) is not None
     sign = "|" if ruled else next((c for c in "\t;," if c in head), "")
@@ -345,8 +342,7 @@ def _rows(text: str, at: int) -> Iterator[tuple[int, int]]:
     for _ in range(_ROWS):
         if at >= len(text):
             return
-        end = text.find("\n", at, at + _WIDTH)
-        if end < 0 and len(text) - at > _WIDTH:
+        if (end := text.find("\n", at, at + _WIDTH)) < 0 and len(text) - at > _WIDTH:
             return
         end = end if end >= 0 else len(text)
         yield at, end

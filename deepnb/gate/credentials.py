@@ -133,8 +133,7 @@ def _under(key: Any, item: Any) -> Any:
     if not isinstance(new, str) or not isinstance(key, str) or not 4 <= len(new) <= 4096:
         return new
     lead = f'"{key[:80]}": "'  # what a mark leaves of a value may be one still: host:5432:db:user:[redacted: ...]
-    quoted = lead + new.replace('"', "'").replace("\n", " ") + '"'
-    if quoted in CLEAN:
+    if (quoted := lead + new.replace('"', "'").replace("\n", " ") + '"') in CLEAN:
         return new
     found = next((f for f in credentials(quoted) if f.start >= len(lead)), None)
     return f"[redacted: {found.kind}]" if found else new
@@ -175,8 +174,7 @@ def _where(kind: Kind, literal: str, text: str, hay: str) -> Iterator[Finding]:
     at = hay.find(literal)
     while at >= 0:
         stop = at + 1
-        match = kind.pattern().match(text, at)
-        if match and (kind.check is None or kind.check(match[1])):
+        if (match := kind.pattern().match(text, at)) and (kind.check is None or kind.check(match[1])):
             yield kind.span(match)
             stop = max(stop, match.end(1))
         at = hay.find(literal, stop)

@@ -253,8 +253,7 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
 
 
 def _name_of_secrecy(before: str, drawn: str) -> str | None:
-    found = _NAMED().search(before)
-    if found is None:
+    if (found := _NAMED().search(before)) is None:
         return None
     words = _words(found[1])
     while len(words) > 1 and (words[-1] in _ADDED or words[-1].isdigit()):

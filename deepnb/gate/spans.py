@@ -50,15 +50,13 @@ class Value(NamedTuple):
 
 def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     """Return what stands there; empty where nothing does. `bold`: stars may close it."""
-    quote = _OPEN().match(text, start)
-    if quote is not None:
+    if (quote := _OPEN().match(text, start)) is not None:
         shut = text.find(_SHUT.get(quote[0][0], quote[0]), quote.end(), quote.end() + 4096)
         value = text[quote.end() : shut].rstrip("\xa0\u202f ") if shut >= 0 else ""
         if value and "\n" not in value:
             return Value(quote.end(), quote.end() + len(value), value, True)
         start = quote.end()
-    found = _VALUE().match(text, start)
-    if found is None:
+    if (found := _VALUE().match(text, start)) is None:
         return Value(start, start, "", False)
     value = found.group()
     cut = next(

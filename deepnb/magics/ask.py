@@ -66,8 +66,7 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
     options["cell"] = scene.cell() if cell else None
     if run.format.startswith(SCHEMA):
-        name = run.format.removeprefix(SCHEMA)
-        if name not in scene.namespace:
+        if (name := run.format.removeprefix(SCHEMA)) not in scene.namespace:
             raise NotFoundError(f"there is no variable {name}", f"make a class or a JSON schema, {name} = ..., first")
         options["response_format"] = scene.namespace[name]
     return Request(text, filled, notes, partial(_deliver, scene, run), options)
@@ -320,8 +319,7 @@ def decisions(scene: Scene, name: str, args: Args) -> list[Decision]:
 
 def answers(scene: Scene, text: str) -> list[Decision]:
     """Return the answer to a question of the graph, after its number where there are several."""
-    asked = scene.session.asked
-    if not asked:
+    if not (asked := scene.session.asked):
         what = "no question waits for an answer in this thread"
         raise NotFoundError(what, "%agent resume continues an interrupted turn")
     found = re.fullmatch(r"(\d{1,3})\s+(\S.*)", text, re.DOTALL)

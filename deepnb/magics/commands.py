@@ -69,8 +69,7 @@ def agent_persist(scene: Scene, args: Args) -> Result:
             scene.show(notice_view(line, "ok"))
         show_asked(scene, len(lines))
         return None
-    kept = scene.session.workspace.persistence
-    if kept is not None:
+    if (kept := scene.session.workspace.persistence) is not None:
         files = f": {kept.database.files}" if kept.database.files else ""
         return notice(f"this session is kept in {kept.database.where}{files}")
     name = "session.deepnb.db"
@@ -167,8 +166,7 @@ def agent_undo(scene: Scene, args: Args) -> Result:
 
 
 def agent_turns(scene: Scene, args: Args) -> Result:
-    which = args["which"]
-    if which is None:
+    if (which := args["which"]) is None:
         return turns_view(scene.session.turns, scene.stamp)
     if which.isdecimal():
         return long_turn_view(scene.session.turn(int(which)))

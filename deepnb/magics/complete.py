@@ -112,8 +112,7 @@ def _read_flags(flags: Iterable[Flag], words: list[str]) -> tuple[set[Flag], Fla
 
 def _after_subcommand(magic: str, words: list[str], cursor_text: str, names: NamesOf) -> list[str]:
     """Return what may stand after a subcommand and the words that follow it; nothing once the text is free."""
-    sub = subcommand(magic, words[0])
-    if sub is None:
+    if (sub := subcommand(magic, words[0])) is None:
         return []
     todo = list(sub.args)
     typed, waiting, others = _read_flags(sub.flags, words[1:])

@@ -96,8 +96,7 @@ class Extension:
     @property
     def scene(self) -> Scene:
         """What the commands have to hand in the session in use."""
-        session = self.session
-        if session not in self._scenes:
+        if (session := self.session) not in self._scenes:
             from deepnb.magics.scene import Scene
             from deepnb.widgets.panels import Live
 

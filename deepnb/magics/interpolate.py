@@ -72,12 +72,10 @@ def fill(text: str, lookup: Mapping[str, object]) -> FilledPrompt:
             latex_end = group.end() if group else -1
             values.note_known(text, at, "it is read as LaTeX here")
             continue
-        match = _PLACEHOLDER.match(text, at)
-        if match is None:
+        if (match := _PLACEHOLDER.match(text, at)) is None:
             values.note_known(text, at, "only {name}, {name.attribute} and {name[key]} are filled in")
             continue
-        value = values.text_of(match)
-        if value is not None:
+        if (value := values.text_of(match)) is not None:
             lines = "\n" in value and value is values.tables.get(match[0])
             before = "\n" if lines and at and text[at - 1] != "\n" else ""
             after = "\n" if lines and text[match.end() : match.end() + 1] not in ("", "\n") else ""
@@ -214,8 +212,7 @@ class _Values:
 
     def text_of(self, match: re.Match[str]) -> str | None:
         """Return what a placeholder stands for, or None where it stays as typed."""
-        typed = match[0]
-        if typed not in self.rendered:
+        if (typed := match[0]) not in self.rendered:
             try:
                 self.rendered[typed] = self._render(typed, match["name"], match["steps"])
                 self.filled[typed[1:-1]] = None
@@ -227,8 +224,7 @@ class _Values:
 
     def note_known(self, text: str, at: int, why: str) -> None:
         """Say why a brace with a known name in it is left alone; of others it is not known that they were meant."""
-        match = _PLACEHOLDER.match(text, at) or _MORE.match(text, at)
-        if match and self._knows(match[1]):
+        if (match := _PLACEHOLDER.match(text, at) or _MORE.match(text, at)) and self._knows(match[1]):
             self.notes.setdefault(match[0], _note(match[0], why))
 
     def _knows(self, name: str) -> bool:
@@ -256,8 +252,7 @@ class _Values:
 
 
 def _step(value: object, step: re.Match[str]) -> object:
-    attr = step["attr"]
-    if attr is not None:
+    if (attr := step["attr"]) is not None:
         if attr.startswith("_"):
             raise _Refused(f"{attr} is private")
         return _asked(lambda: getattr(value, attr), f"no attribute {attr}", AttributeError)

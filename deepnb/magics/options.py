@@ -61,8 +61,7 @@ def parse_agent(line: str, body: str | None = None) -> AgentRun | Command:
         return _run(values, without_end_of_line(body))
     if not line:
         return Command("status")
-    command = _command("agent", line)
-    if command is not None:
+    if (command := _command("agent", line)) is not None:
         return command
     values, prompt, ended = read_options(line)
     meant = None if values or ended else path_slip(line) or slip(line, fit)
@@ -149,15 +148,13 @@ def _run(values: dict[str, Any], prompt: str) -> AgentRun:
 
 def _command(magic: str, line: str) -> Command | None:
     name, rest = _word(line)
-    sub = usage.subcommand(magic, name)
-    if sub is None:
+    if (sub := usage.subcommand(magic, name)) is None:
         if (typed := f"%{magic} {name}") in usage.LEFT_OUT and len(line.split()) <= MOST:
             part(typed)
         return None
     if _asks_for_help(rest):
         return Command("help", {"words": name})
-    args = fit(sub, rest)
-    if args is not None:
+    if (args := fit(sub, rest)) is not None:
         return Command(name, args)
     # A mistyped flag of a subcommand that fits otherwise: it was not meant as a prompt.
     known, words = [flag.name for flag in sub.flags], rest.split()
@@ -191,12 +188,10 @@ def _parse_plain(magic: str, key: str, label: str, line: str, body: str | None =
         return Command("write", {key: _unquoted(line), "text": without_end_of_line(body)})
     if not line:
         return Command("picture")
-    command = _command(magic, line)
-    if command is not None:
+    if (command := _command(magic, line)) is not None:
         return command
     name, _ = _word(line)
-    sub = usage.subcommand(magic, name)
-    if sub is not None:
+    if (sub := usage.subcommand(magic, name)) is not None:
         raise InvalidError(f"invalid arguments in {_cut(line)!r}", f"usage: %{magic} {sub.usage}")
     if magic == "memory" and ("/" in name or name.endswith(".md")):
         do = f"type %memory show {name}, or %%memory {name} as the first line of a cell"

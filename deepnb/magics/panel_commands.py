@@ -101,8 +101,7 @@ _ALL = ("skills", "approvals")
 
 def agent_panel(scene: Scene, args: Args) -> Result:
     """Show the panels of budget and history, or the one that is named."""
-    name = args["what"]
-    if name is None:
+    if (name := args["what"]) is None:
         names = tuple(filter(scene.session.features.has, ("budget", "history")))
         return _show(scene, names, f"agent panel: {' and '.join(names)}")
     if (problem := scene.sessions.read_only) and name not in READ:

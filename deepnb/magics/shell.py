@@ -86,8 +86,7 @@ def forgotten(session: Session) -> str:
 
         where = kept.database.where
         return f"this session is kept: %agent persist {as_word(where)} continues it"
-    attached = session.options.graph
-    if attached is not None and session.options.checkpointer is not None:
+    if (attached := session.options.graph) is not None and session.options.checkpointer is not None:
         return ""
     from deepnb.views.text import counted
 

@@ -103,8 +103,7 @@ def _add_server(scene: Scene, text: str) -> Result:
     options: dict[str, str] = {}
     words = [part for word in before.split() for part in word.split("=", 1)]
     while words:
-        option = words.pop(0)
-        if option not in _OPTIONS or not words:
+        if (option := words.pop(0)) not in _OPTIONS or not words:
             what = f"{option} needs a value" if option in _OPTIONS else f"tools add has no option {option!r}"
             raise InvalidError(what, "%agent tools add --name NAME --env VARIABLE,... --timeout SECONDS mcp:COMMAND")
         options[option] = words.pop(0)

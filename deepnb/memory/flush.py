@@ -123,8 +123,7 @@ class Flusher:
             return PROMPT.format(file=file, already=already, opening=OPENING, closing=CLOSING, messages=messages)
 
         try:
-            answer = asked.above(keys.FLUSH_SOURCE, question)
-            if answer is None:
+            if (answer := asked.above(keys.FLUSH_SOURCE, question)) is None:
                 text = redact(get_buffer_string(list(going), format="xml"))
                 answer = asked.alone(keys.FLUSH_SOURCE, question(text))
         except NotOnTapeError:

@@ -104,8 +104,7 @@ class MemorySearch:
 
         Only what has changed is read, where the backend can tell that. What is not UTF-8 is passed over.
         """
-        versions = file_versions(backend, NOTES)
-        if versions is None:
+        if (versions := file_versions(backend, NOTES)) is None:
             below = backend.glob("**/*.md", NOTES).matches or ()
             versions = {found["path"]: None for found in below if not found.get("is_dir")}
         before, texts = self._read

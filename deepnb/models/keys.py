@@ -87,8 +87,7 @@ _KEPT: dict[str, Key] = {}
 
 def keep_key(provider: str, value: str) -> None:
     """Hold a provider's key from now on, in the place of one that was held."""
-    value = value.strip()
-    if not value:
+    if not (value := value.strip()):
         raise InvalidError("no key was entered", f"%agent key {provider} asks again")
     if not value.isprintable() or len(value.split()) > 1:
         raise InvalidError("what was entered is not a key", f"%agent key {provider} asks again")

@@ -112,8 +112,7 @@ class Reader:
             return plain
         if isinstance(plain, list):
             return tuple(map(self.value, plain))
-        kind = plain.get(_CLASS)
-        if kind is None:
+        if (kind := plain.get(_CLASS)) is None:
             return {k: v if type(v) in _SCALARS else self.value(v) for k, v in plain.items()}
         if kind in CLASSES:
             return self._object(CLASSES[kind], plain)

@@ -102,8 +102,7 @@ class Database(ABC):
 
     def claim(self, thread: str) -> Callable[[], None]:
         """Return what gives a thread free again; an error that names the kernel which plays a turn in it."""
-        release = self.hold(thread)
-        if release is None:
+        if (release := self.hold(thread)) is None:
             raise self.busy(thread)
         here = f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
         try:
@@ -172,8 +171,7 @@ def checked_format(execute: Callable[[str], Sequence[Sequence[Any]]], where: str
     found = execute("SELECT version FROM deepnb_format")
     if len(found) != 1 or not isinstance(found[0][0], int):
         raise damaged(where, "it does not say which format it has")
-    version = found[0][0]
-    if version > FORMAT:
+    if (version := found[0][0]) > FORMAT:
         what = f"{where} was written by a later deepnb (format {version}; this one reads up to {FORMAT})"
         raise RefusedError(what, "pip install -U deepnb, or choose another file")
     if version == FORMAT:

@@ -74,8 +74,7 @@ class Records:
 
     def put(self, text: str) -> str:
         """Keep a text once; return its name."""
-        name = sha256(text.encode()).hexdigest()[:32]
-        if name not in self._put:
+        if (name := sha256(text.encode()).hexdigest()[:32]) not in self._put:
             made = "INSERT INTO deepnb_values (id, value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
             self._database.execute(made, name, text)
             self._put.add(name)

@@ -56,8 +56,7 @@ def redacted_text(text: str) -> str:
     key = hash(text), len(text)
     if key in _clean:
         return text
-    found = redact(text)
-    if found == text:
+    if (found := redact(text)) == text:
         if len(_clean) >= _MANY:
             _clean.clear()
         _clean.add(key)

@@ -280,8 +280,7 @@ def _checked(path: Path) -> int | None:
         if not path.exists() or path.stat().st_size == 0:
             return None
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_WAIT)) as db:
-            problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if problem != "ok":
+            if (problem := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise sqlite3.DatabaseError(problem)
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if "deepnb_format" not in tables:

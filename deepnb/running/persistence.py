@@ -197,8 +197,7 @@ class Persistence:
 
     def turns(self, thread: Thread, messages: Sequence[BaseMessage], files_at: FilesAt) -> list[Turn] | None:
         """Return the turns of a thread that was just read, a cut one as its messages tell; None for another program's."""
-        row = self.records.thread(thread.name)
-        if row is None:
+        if (row := self.records.thread(thread.name)) is None:
             source, _, number = (thread.parent or "").rpartition("@")  # of a fork whose kernel ended as it made it
             above = self.records.thread(source) if source else None
             line = self.records.turns(above.head) if above else []

@@ -147,8 +147,7 @@ class State:
         thread.asked = asked
         thread.runs = bool(todo) and not asked and self._graph.is_running(thread.config)
         thread.decided = {c.key: d for c in asked if (d := thread.decided.get(c.key)) and d.call.is_same(c)}
-        files = values.get("files") or {}
-        if files != thread.files:
+        if (files := values.get("files") or {}) != thread.files:
             thread.files = dict(files)
         taken = str(mark_of(values).get("checkpoint", ""))
         sure = compacted(values) if taken and taken == thread.taken else 0

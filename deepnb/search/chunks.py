@@ -137,8 +137,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
     # Who speaks does so again; "Methods:" is there once.
     labels = Counter(map(label, lines) if ":" in text or "：" in text else ())
     for number, line in enumerate(lines, 1):
-        bare = line.rstrip()
-        if not bare:
+        if not (bare := line.rstrip()):
             if paragraph:
                 pieces += _unwrapped(paragraph, said)
                 paragraph, said = [], []

@@ -79,8 +79,7 @@ def filled(found: Iterable[Hit], room: Room, k: int | None) -> Iterator[Hit]:
     """Yield the first `k` hits, or as many as there is room for; one that is too long for what is left is passed over."""
     taken = passed = 0
     for hit in found if k != 0 else ():
-        size = len(hit.text) + len(hit.heading) + 1
-        if size <= room.left:
+        if (size := len(hit.text) + len(hit.heading) + 1) <= room.left:
             room.left -= size
             taken += 1
             yield hit

@@ -234,8 +234,7 @@ def _window(rows: list[Row], key: int, score_of: dict[int, float], room: int) ->
     for low in range(at + 1):
         while end < len(rows) and rows[end].b - rows[low].a <= room:
             end += 1
-        size = rows[end - 1].b - rows[low].a
-        if size > room and low < at:
+        if (size := rows[end - 1].b - rows[low].a) > room and low < at:
             continue
         off = abs((rows[low].a + rows[end - 1].b) / 2 - (rows[at].a + rows[at].b) / 2)
         value = (round(float(sums[end] - sums[low]), 9), float(min(size, int(room * 0.8))), -off)

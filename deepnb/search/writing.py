@@ -161,8 +161,7 @@ class Changes:
 
 def write_file(db: Database, file: Prepared, changes: Changes) -> None:
     """Put a file into the index, in a transaction of the caller's, in which `changes` must be written, too."""
-    number = db.value("SELECT id FROM files WHERE path = ?", (file.path,))
-    if number is None:
+    if (number := db.value("SELECT id FROM files WHERE path = ?", (file.path,))) is None:
         number = changes.number(db)
     else:
         changes.counts.subtract(_erase(db, number, file.path).words)
@@ -172,8 +171,7 @@ def write_file(db: Database, file: Prepared, changes: Changes) -> None:
 
 def erase_file(db: Database, path: str, changes: Changes) -> bool:
     """Take a file out of the index, in a transaction of the caller's; whether it was in there."""
-    number = db.value("SELECT id FROM files WHERE path = ?", (path,))
-    if number is None:
+    if (number := db.value("SELECT id FROM files WHERE path = ?", (path,))) is None:
         return False
     changes.counts.subtract(_erase(db, number, path).words)
     db.rows("DELETE FROM files WHERE id = ?", (number,))
@@ -282,8 +280,7 @@ def _names(text: str, tokens: list[str], units: tuple[Unit, ...]) -> Iterable[tu
     at, found = 0, dict[tuple[int, str], None]()
     for token in filter(names_in, tokens):
         at = text.index(token, at)
-        unit = bisect_right(ends, at)
-        if unit < len(units):
+        if (unit := bisect_right(ends, at)) < len(units):
             for name in names_in(token):
                 found[unit, name] = None
         at += len(token)

@@ -44,8 +44,7 @@ class SessionApprovals(Part):
 
         Only where one of the calls that wait is of such a tool: then one question answers for all of them.
         """
-        thread = self._workspace.threads[name]
-        if thread is not self._workspace.current.thread:
+        if (thread := self._workspace.threads[name]) is not self._workspace.current.thread:
             return {}
         wanted = {t: by for t, by in SessionSkills(self._workspace).preapproved().items() if t not in thread.offered}
         new = {t: by for t, by in wanted.items() if t not in self.policy.granted}

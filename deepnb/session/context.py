@@ -88,8 +88,7 @@ class SessionContext:
         of_its_kind = (
             (n, c) for n, c in reversed(sent[:place]) if (c.path, c.purpose) == (chosen.path, chosen.purpose)
         )
-        earlier = next(of_its_kind, None)
-        if earlier is None:
+        if (earlier := next(of_its_kind, None)) is None:
             return Xray(at, chosen, chosen.request)
         number, before = earlier
         since = f"call {before.number}" if number == at else f"turn {number}, call {before.number}"

@@ -420,8 +420,7 @@ class SessionMemory(Part):
         """
         wanted, storage = source(name, self.places), self._workspace.home.storage
         kept = {Path(storage.kept, p[1:]).resolve(): p for p in (*ALWAYS, *self.sources)} if storage.kept else {}
-        sources = with_source(self.joined, wanted, storage.user_mounts, kept)
-        if sources != self.joined:
+        if (sources := with_source(self.joined, wanted, storage.user_mounts, kept)) != self.joined:
             self._join(sources)
         return (*(kept[real] for real in wanted.real if real in kept), *paths_of(sources, wanted))
 

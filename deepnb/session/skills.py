@@ -104,8 +104,7 @@ class SessionSkills(Part):
 
     def new(self, name: str, description: str = "") -> str:
         """Create a skill from a template, ready to use and to edit; returns the path of its SKILL.md."""
-        path = self.path(name)
-        if path in self._files:
+        if (path := self.path(name)) in self._files:
             raise RefusedError(
                 f"a skill {name!r} already exists", f"%skills show {name}, or %%skills {name} to rewrite it"
             )

@@ -100,8 +100,7 @@ def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:
 def _strange(listing: Any) -> str | None:
     """Return what is wrong with what is in the place of a SKILL.md; None where nothing does."""
     for entry in listing.entries or ():
-        name = entry["path"].rstrip("/").rpartition("/")[2]
-        if name == FILE_NAME and entry.get("is_dir"):
+        if (name := entry["path"].rstrip("/").rpartition("/")[2]) == FILE_NAME and entry.get("is_dir"):
             return "is_directory"
         if name != FILE_NAME and name.casefold() == FILE_NAME.casefold():
             return f"it is called {name}"

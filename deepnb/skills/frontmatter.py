@@ -135,8 +135,7 @@ def read(data: bytes) -> tuple[Fields, str]:
     if not _FENCE.fullmatch(first):
         do = "begin the file with ---, name: and description: below it, then ---"
         raise Broken(1, "the first line is not ---", do)
-    end = _CLOSING.search(text, len(first) + 1)
-    if end is None:
+    if (end := _CLOSING.search(text, len(first) + 1)) is None:
         raise Broken(1, "the frontmatter is not closed", "add a line --- after its last field")
     header = text[len(first) + 1 : end.start()]
     if len(header) > HEADER:
@@ -159,8 +158,7 @@ def _universal(text: str) -> str:
 
 def _fields(header: str, colons: tuple[int, ...] = ()) -> Fields:
     try:
-        node = _Loader(header).get_single_node()
-        if node is None:
+        if (node := _Loader(header).get_single_node()) is None:
             return Fields(1, {}, {})
         value = _value(node)
     except yaml.reader.ReaderError as error:

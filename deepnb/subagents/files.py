@@ -109,8 +109,7 @@ def _check_fields(fields: Any, name: str, tools: Sequence[str], made: _Made) -> 
     for key, value in fields.fields.items():
         line = fields.lines[key]
         if key in ("tools", "skills"):
-            words = list(_words(key, line, value, made))
-            if words:
+            if words := list(_words(key, line, value, made)):
                 made.fields[key] = (line, tuple(dict.fromkeys(words)))
         elif key not in KNOWN:
             made.note(line, f"{key[:80]} is not a field of a subagent", f"the fields are {', '.join(KNOWN[1:])}")

@@ -115,8 +115,7 @@ def may_be_calls(text: str, offered: Collection[str]) -> bool:
     if not offered:
         return False
     at = _after_marks(text, 0)
-    rest = text[at:]
-    if not rest or _PART_OF_MARK().fullmatch(rest) or _XML().match(rest):
+    if not (rest := text[at:]) or _PART_OF_MARK().fullmatch(rest) or _XML().match(rest):
         return True
     if first := _FIRST().match(rest):
         key, ended, value, closed = first.groups()
@@ -127,8 +126,7 @@ def may_be_calls(text: str, offered: Collection[str]) -> bool:
             return value in offered if closed else not whole and any(name.startswith(value) for name in offered)
         return key in _KEYS
     bare = rest.lstrip("[ \n\t")
-    name = _NAME().match(bare)
-    if name is None:
+    if (name := _NAME().match(bare)) is None:
         return not bare
     if name.end() == len(bare):
         return any(one.startswith(name[1]) for one in (*offered, *(("functions",) if at else ())))

@@ -203,8 +203,7 @@ def policy_of(given: object) -> Policy:
     rules: Mapping[Any, Any] = {EVERY: given} if isinstance(given, str) else given  # type: ignore[assignment]
     if not isinstance(given, str | Mapping):
         raise InvalidError(f"approve can't be a {type(given).__name__}", _EXAMPLE)
-    mode = rules.get(EVERY, "outside")
-    if mode not in get_args(Mode):
+    if (mode := rules.get(EVERY, "outside")) not in get_args(Mode):
         raise InvalidError(f"approve can't be {mode!r}: use one of {', '.join(get_args(Mode))}", _EXAMPLE)
     for name, rule in rules.items():
         if name != EVERY and (not isinstance(name, str) or rule not in get_args(Rule)):

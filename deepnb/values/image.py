@@ -62,8 +62,7 @@ def image_type(data: bytes) -> str | None:
 
 def image_size(data: bytes) -> tuple[int, int] | None:
     """Return width and height of a PNG, GIF or JPEG, from its header."""
-    kind = image_type(data)
-    if kind == "image/png" and len(data) >= 24:
+    if (kind := image_type(data)) == "image/png" and len(data) >= 24:
         return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
     if kind == "image/gif" and len(data) >= 10:
         return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")

@@ -264,8 +264,7 @@ def rule_words(rule: Rule) -> str:
 
 def reserve_words(rule: Rule) -> str:
     """Return how much of the window is set aside for the answer, and how far that is lowered; empty where that says nothing."""
-    at = rule.drawn
-    if at is not None and rule.trigger_tokens is None:
+    if (at := rule.drawn) is not None and rule.trigger_tokens is None:
         return f"compacts at {at:,} tokens at the latest, {_rest(rule)}"
     if not rule.reserve or at is None:
         return ""
@@ -296,8 +295,7 @@ def left_words(budget: Budget) -> str:
     else:
         until = " until the trigger" if compacts else ""
         words = f"{counted(budget.left, 'token', budget.exact)} left{until}"
-    turns = budget.turns_left
-    if turns is None:
+    if (turns := budget.turns_left) is None:
         return words
     about = f"about {counted(turns, 'more turn')}" if turns else "less than one more turn"
     return f"{words}: {about} at this rate"

@@ -54,8 +54,7 @@ def formulas_plugin(parser: MarkdownIt) -> None:
 
 def formula_end(text: str, begin: int, limit: int) -> int:
     """Return where the formula that begins at `begin` ends; 0 where none does."""
-    found = _OPENING.match(text, begin, limit)
-    if found is None:
+    if (found := _OPENING.match(text, begin, limit)) is None:
         return 0
     opening = found[0]
     end = _closed(text, opening, found.end(), min(limit, begin + _LONGEST))
@@ -76,8 +75,7 @@ def formula_end(text: str, begin: int, limit: int) -> int:
 
 def _inline(state: StateInline, silent: bool) -> bool:
     """Take a formula at the parser's place, as text if it has an active command; return whether there is one."""
-    end = formula_end(state.src, state.pos, state.posMax)
-    if not end:
+    if not (end := formula_end(state.src, state.pos, state.posMax)):
         return False
     source = state.src[state.pos : end]
     if not silent:

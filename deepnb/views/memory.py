@@ -178,8 +178,7 @@ def memory_view(
     paths = list(dict.fromkeys([*sources, *snapshot.memory]))
     files, missing = [], []
     for path in paths:
-        state = known or _state(snapshot, path)
-        if state is None:
+        if (state := known or _state(snapshot, path)) is None:
             missing.append(path)
             continue
         text, prompt = _masked(snapshot, path), snapshot.memory.get(path)

@@ -24,8 +24,7 @@ def clean(text: str) -> str:
 
 
 def _visible(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x20:
+    if (code := ord(match[0])) < 0x20:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
@@ -65,8 +64,7 @@ def short(text: str, columns: int) -> str:
 
 def middle_cut(text: str, head: int, tail: int) -> str:
     """Return `text`, or its head and tail with a line between them that counts what was left out."""
-    left_out = len(text) - head - tail
-    if left_out <= 60:
+    if (left_out := len(text) - head - tail) <= 60:
         return text
     return f"{text[:head]}\n… {left_out:,} characters left out …\n{text[len(text) - tail :]}"
 
@@ -98,8 +96,7 @@ def seconds(value: float) -> str:
 
 def elapsed(value: float) -> str:
     """Return a time that grows: `8 s`, `1 min 05 s`, `1 h 02 min`."""
-    whole = int(value)
-    if whole < 60:
+    if (whole := int(value)) < 60:
         return f"{whole} s"
     minutes, rest = divmod(whole, 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

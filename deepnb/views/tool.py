@@ -86,8 +86,7 @@ def tool_html(tool: Tool, inside: Sequence[h.Html] = ()) -> h.Html:
 
 def long_text(text: str) -> h.Html:
     """Return a block of text; of a long one its head and its tail, with a fold that shows all between them."""
-    between = len(text) - _HEAD - _TAIL
-    if between <= 60:
+    if (between := len(text) - _HEAD - _TAIL) <= 60:
         return h.pre(text, low=True)
     middle = text[_HEAD : len(text) - _TAIL]
     return h.join(
@@ -150,8 +149,7 @@ def task_html(
     if inside:
         shown = [h.el("div", short(one.text(), _SAID)) if running else h.Html(one.html()) for one in inside]
         body += [h.label("what it did"), h.el("div", *shown, style=_NEST)]
-    result = (tool.result or "").strip()
-    if result and result != last.strip():
+    if (result := (tool.result or "").strip()) and result != last.strip():
         body += [h.label("report"), long_text(result)]
     return h.fold(line, *body)
 

@@ -188,8 +188,7 @@ def _summary(name: str, table: Table, i: int, labels: Any) -> str:
     present = column.dropna()
     if not len(present):
         return "all missing" if len(column) else "no rows"
-    kind = getattr(column.dtype, "kind", "O")
-    if kind == "b":
+    if (kind := getattr(column.dtype, "kind", "O")) == "b":
         trues = int(present.sum())
         return f"{trues} True, {len(present) - trues} False"
     if kind in "iuf":

@@ -101,8 +101,7 @@ def _own(frame: Frame, label: Label, is_last: bool) -> str:
     if frame.failing and frame.failing != _line(frame.code, frame.line).strip():
         lines.append(f"    failing expression: {cut(redact(frame.failing), WIDTH)}")
     count, size = _LOCALS if is_last else _OUTER_LOCALS
-    named = frame.variables[:count]
-    if named:
+    if named := frame.variables[:count]:
         lines.append("    variables:")
     for name, value in named:
         first, _, rest = describe(name, value, size).partition("\n")
@@ -192,8 +191,7 @@ def _causes(error: BaseException, label: Label) -> Iterator[str]:
 
 
 def _where(error: BaseException, label: Label = nothing) -> str:
-    frame = innermost(frames(error))
-    if frame is None:
+    if (frame := innermost(frames(error))) is None:
         return ""
     return f" ({place(frame.file, frame.line, label)}: {cut(_line(frame.code, frame.line).strip(), 100)})"
 

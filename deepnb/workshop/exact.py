@@ -111,8 +111,7 @@ def is_stored(array: Any) -> bool:
     arrays = sys.modules.get("pandas.arrays")
     if arrays is None or not is_from(array, "pandas.arrays", vars(arrays)):
         return False
-    name = class_name(array)
-    if name == "Categorical":
+    if (name := class_name(array)) == "Categorical":
         return is_stored(array_of(array.categories))
     if name == "IntervalArray":
         return is_stored(array_of(array.left))
@@ -154,8 +153,7 @@ def plain(value: Any) -> Any:
 
 def _text(value: Any, limit: int, depth: int) -> str:
     value = plain(value)
-    kind = type(value)
-    if kind is str or kind is bytes:
+    if (kind := type(value)) is str or kind is bytes:
         return repr(value[: limit + 1])
     if kind is int and value.bit_length() > 4000:
         return f"<int of {value.bit_length()} bits>"

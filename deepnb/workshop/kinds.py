@@ -123,8 +123,7 @@ def _brought(one: Any, value: Any, how: str) -> Any:
     """Return a value converted to the type of `one`, a value of the column; raise an exception if it can't be."""
     import pandas as pd
 
-    kind = type(one)
-    if kind is bool:
+    if (kind := type(one)) is bool:
         return _BOOLS[str(value).casefold()]
     if type(value) is bool:
         raise ValueError

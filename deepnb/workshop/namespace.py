@@ -144,8 +144,7 @@ def _grouped(table: Columns, question: Question) -> Columns:
     made: dict[str, Any] = {}
     for name, hows in wanted.items():
         for how in hows:
-            column = aggregated(table.frame[name], how)
-            if column is None:
+            if (column := aggregated(table.frame[name], how)) is None:
                 what = f"{''.join(held(table.frame[name], name))}, no numbers for {how}"
                 raise InvalidError(what, "use count, nunique, min, max")
             groups = _groups(column, grouping)

@@ -192,8 +192,7 @@ def series_of(array: Any) -> Any:
         return _arrow_series(array)
     if not is_stored(array):
         raise TypeError(class_name(array))
-    name = class_name(array)
-    if name == "ArrowExtensionArray":
+    if (name := class_name(array)) == "ArrowExtensionArray":
         return _arrow_series(array.__arrow_array__())
     if name == "SparseArray":
         return pd.Series(array.to_dense())
@@ -207,8 +206,7 @@ def _arrow_series(part: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = arrow_kind(part.type)
-    if kind == "category":
+    if (kind := arrow_kind(part.type)) == "category":
         kind = arrow_kind(part.type.value_type)
         part = part.cast(part.type.value_type) if kind in _READ else part
     if kind == "str" and part.nbytes > LARGE:
@@ -273,8 +271,7 @@ def type_name(array: Any) -> str:
 
 def is_text(array: Any) -> bool:
     """Return whether an array holds text; of one of objects the first hundred values are asked."""
-    name = class_name(array)
-    if name == "NumpyExtensionArray":
+    if (name := class_name(array)) == "NumpyExtensionArray":
         first = list(islice((v for v in array.to_numpy()[:1000] if not is_missing(v)), 100))
         return bool(first) and all(type(v) is str for v in first)
     if name == "ArrowExtensionArray":
@@ -383,8 +380,7 @@ def said_twice(name: str, names: Sequence[str]) -> str:
 def nearest(name: object, names: Sequence[str]) -> str:
     """Return what to type instead of a name: the nearest one, or the first of those there are."""
     lower = {one.casefold(): one for one in reversed(names)}
-    near = difflib.get_close_matches(str(name)[:80].casefold(), list(lower), 1, cutoff=0.5)
-    if near:
+    if near := difflib.get_close_matches(str(name)[:80].casefold(), list(lower), 1, cutoff=0.5):
         return f"did you mean {lower[near[0]]!r}?"
     return f"use one of {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}" if names else "there is none"
 

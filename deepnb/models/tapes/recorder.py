@@ -342,8 +342,7 @@ class _Listener(BaseCallbackHandler):
         self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, metadata: Any = None, **given: Any
     ) -> None:
         if self._recording.active:
-            tools = (given.get("invocation_params") or {}).get("tools") or ()
-            if tools:
+            if tools := (given.get("invocation_params") or {}).get("tools") or ():
                 self._model = replace(self._model, schemas=form_of(tools[0]))
             request = self._recording.form().parts(messages_of(messages[0]), tools_of(tools))
             purposes = {keys.SUMMARY_SOURCE: "summary", keys.FLUSH_SOURCE: "flush"}

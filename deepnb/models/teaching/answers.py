@@ -205,8 +205,7 @@ def left_out(c: Conversation, found: Mapping[str, int]) -> str:
 
 def _uncounted(c: Conversation, asked: Ask, result: Result) -> str:
     """Return how many rows have no value of the column, where the result counts those that have one."""
-    counts = f"{asked.column} (count)"
-    if counts not in result.names or result.hidden:
+    if (counts := f"{asked.column} (count)") not in result.names or result.hidden:
         return ""
     counted = (row[result.names.index(counts)] for row in result.rows)
     return left_out(c, {asked.column: result.matched - sum(int(one) for one in counted if one.isdecimal())})

@@ -55,8 +55,7 @@ class Parse:
         """Put other tokens in place of each match; a change that gives None leaves it."""
         at = 0
         while found := re.compile(pattern).search(self.kinds, at):
-            new = change(self.tokens[found.start() : found.end()])
-            if new is not None:
+            if (new := change(self.tokens[found.start() : found.end()])) is not None:
                 self.tokens[found.start() : found.end()] = new
             at = found.start() + (1 if new is None else len(new))
 

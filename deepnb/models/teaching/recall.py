@@ -251,8 +251,7 @@ def _quoted(c: Conversation, asked: frozenset[str]) -> tuple[str, list[str]]:
                 facts += [(f"{label}: {fact}", "") for fact in said.split(" | ") if said]
     for key, lines in (("from history", back), ("from anchors", facts)):
         scored = [(coverage(asked, line), line, who) for line, who in lines]
-        best = max((score for score, _, _ in scored), default=0.0)
-        if best:
+        if best := max((score for score, _, _ in scored), default=0.0):
             shown = []
             for line, who in ((line, who) for score, line, who in scored if score == best):
                 sentences = re.split(r"(?<=[.!?。！？])\s*", line) if len(line) > 200 else [line]

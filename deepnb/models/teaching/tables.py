@@ -156,8 +156,7 @@ class Frame:
 
 def parse_frame(text: str) -> tuple[Frame, str] | None:
     """Return the first description of a table in a text, and the text without it."""
-    head = _HEAD.search(text)
-    if head is None:
+    if (head := _HEAD.search(text)) is None:
         return None
     lines = text[head.end() :].split("\n")
     at = next((i for i, line in enumerate(lines) if line.strip() and line.count("|") < 2), len(lines))

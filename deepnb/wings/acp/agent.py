@@ -136,8 +136,7 @@ class Agent:
             chat.task = None
 
     async def cancel(self, session_id: str, **_: Any) -> None:
-        chat = self._chats.get(session_id)
-        if chat is not None and chat.task is not None:
+        if (chat := self._chats.get(session_id)) is not None and chat.task is not None:
             chat.is_cancelled = True
             chat.task.cancel()
 

@@ -165,8 +165,7 @@ class Chat:
                 await self.tell(self.updates.begin(call.id, call.name, call.args, "pending", change))
                 card, options = self.updates.card(call, change)
                 answer = await self._client.request_permission(session_id=self.id, tool_call=card, options=options)
-                chosen = getattr(answer.outcome, "option_id", None)
-                if chosen not in (ONCE, ALWAYS, REJECT):
+                if (chosen := getattr(answer.outcome, "option_id", None)) not in (ONCE, ALWAYS, REJECT):
                     self.is_cancelled = True
                     raise asyncio.CancelledError
                 decisions.append(call.reject() if chosen == REJECT else call.approve(remember=chosen == ALWAYS))

@@ -37,8 +37,7 @@ def ask_to_compare(scene: Scene, run: AgentRun, *, cell: bool) -> None:
     choices: dict[str, list[Any]] = {}
     for text in run.more["compare"]:
         name, _, values = text.partition("=")
-        option = _ALIASES.get(name, name)
-        if option not in COMPARED:
+        if (option := _ALIASES.get(name, name)) not in COMPARED:
             near = nearest(name, tuple(COMPARED))
             what = "can't be compared" if option in Options.__dataclass_fields__ else "is no option"
             raise InvalidError(f"{name} {what}", f"type {f'{near}, or ' if near else ''}one of {', '.join(COMPARED)}")

@@ -118,8 +118,7 @@ class Job:
         """What has become of it."""
         if not self._ended.is_set():
             return "running"
-        turn = self.turn
-        if turn is None or turn.interrupted is not None:
+        if (turn := self.turn) is None or turn.interrupted is not None:
             return "stopped"
         if turn.error is not None:
             return "failed"

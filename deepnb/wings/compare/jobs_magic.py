@@ -139,8 +139,7 @@ def agent_jobs(scene: Scene, args: Args) -> Result:
     job = jobs.job(args["number"])
     if what == "join":
         return _join(scene, job)
-    turn = job.stop()
-    if turn is None and job.state == "running":
+    if (turn := job.stop()) is None and job.state == "running":
         return notice(f"job {job.number} is being stopped; what it waits for does not end yet")
     return notice(_ended(job, turn, job.problem))
 
@@ -160,8 +159,7 @@ def _join(scene: Scene, job: Job) -> Result:
             changes = map(scene.session.approvals.change, turn.asked)
             cards = [CallCard(n, c, d) for n, (c, d) in enumerate(zip(turn.asked, changes, strict=True), 1)]
             scene.show(ApprovalView(cards, f"thread {turn.thread}, turn {turn.number}"))
-    diffs = scene.session.memory.diff(turn.number - 1, turn.number)
-    if not diffs:
+    if not (diffs := scene.session.memory.diff(turn.number - 1, turn.number)):
         return notice_view("the job changed nothing in memory", "hint")
     scene.show(diff_view(diffs, f"memory changed by job {job.number}", scene.stamp))
     return notice_view("memory belongs to all threads of the session, so these changes are there already", "hint")

@@ -162,8 +162,7 @@ def _approvals(session: Session) -> Parts:
 
 
 def _is_mean(session: Session, variable: object) -> bool:
-    table = session.options.namespace.get("penguins")
-    if table is None or variable is None:
+    if (table := session.options.namespace.get("penguins")) is None or variable is None:
         return False
     try:
         figures = sorted(float(x) for x in variable.squeeze().tolist())  # type: ignore[attr-defined]

@@ -24,8 +24,7 @@ def check(number: str | int) -> CheckView:
     """
     from deepnb import current
 
-    key = f"{number:0>2}"
-    if key not in EXERCISES:
+    if (key := f"{number:0>2}") not in EXERCISES:
         raise NotFoundError(f"no exercise {number!r}", f'there are "{min(EXERCISES)}" to "{max(EXERCISES)}"')
     session, (title, asked) = current(), EXERCISES[key]
     session = getattr(session, "into", session)

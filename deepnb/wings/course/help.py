@@ -23,8 +23,7 @@ _BLOCKS = ("|", "- ", "    ", "#", "!", ">")
 def show_help(magic: str, words: str) -> Picture:
     """Return what the reference says of some words: of a subcommand of that name alone, if there is one."""
     asked = words.strip("\"' ")
-    found = look_up(asked, entries(), magic)
-    if not found:
+    if not (found := look_up(asked, entries(), magic)):
         close = next((one.name for one in entries() if is_near(asked.casefold(), one.name)), None)
         do = f"type %{magic} help {close}" if close else f"%{magic} help lists the subcommands"
         do = f"{do}, or %agent -- help {asked} to ask the agent"

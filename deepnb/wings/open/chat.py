@@ -125,8 +125,7 @@ class ChatFormat:
     def open(self, head: Head, session: str | None) -> SessionFile:
         bad = BadLines()
         found = dict(_conversations(head, bad))
-        id_ = session or next(iter(found), "")
-        if id_ not in found:
+        if (id_ := session or next(iter(found), "")) not in found:
             many = f"it has conversations 1 to {len(found)}" if found else "choose another file"
             raise NotFoundError(f"{head.path} has no conversation {id_}", many)
         value = found[id_]

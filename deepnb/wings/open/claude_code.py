@@ -129,8 +129,7 @@ def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
 
 def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
     message = mapping(value.get("message"))
-    model = text(message.get("model"))
-    if model == "<synthetic>" or value.get("isApiErrorMessage"):
+    if (model := text(message.get("model"))) == "<synthetic>" or value.get("isApiErrorMessage"):
         yield it.Note(content_text(message.get("content")))
         return
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))

@@ -66,8 +66,7 @@ def _items(kind: str, inner: str, payload: Mapping[str, Any]) -> Iterator[it.Ite
 def _item(kind: str, item: Mapping[str, Any]) -> Iterator[it.Item]:
     if kind == "message":
         said = content_text(item.get("content"))
-        role = item.get("role")
-        if role == "assistant":
+        if (role := item.get("role")) == "assistant":
             yield it.Reply()
             yield it.Text(said, len(said))
         else:
@@ -108,8 +107,7 @@ def _event(kind: str, payload: Mapping[str, Any]) -> Iterator[it.Item]:
             pictures = len(array(payload.get("images"))) + len(array(payload.get("local_images")))
             yield it.Prompt(said or "\n".join(["[image]"] * pictures), len(said))
         case "token_count":
-            info = mapping(payload.get("info"))
-            if info:
+            if info := mapping(payload.get("info")):
                 last = mapping(info.get("last_token_usage"))
                 cached = count(last.get("cached_input_tokens"))
                 spent = Usage(count(last.get("input_tokens")), count(last.get("output_tokens")), cached)
@@ -163,8 +161,7 @@ class _Rollout:
             del self.main[starts[0] if starts else len(self.main) :]
             self._open, self._compaction = False, None
         elif entry.has(it.Compaction):  # up to three lines tell of one
-            known = self._compaction
-            if known is None:
+            if (known := self._compaction) is None:
                 _compaction(entry).before = self._last.input if self._last else 0
                 self._open, self._compaction = False, entry
                 self.main.append(entry)

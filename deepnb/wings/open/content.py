@@ -156,8 +156,7 @@ class Builder:
             self._edits += (FileEdit(file, tool.id, self._number, before, text, hunks) for file, text, hunks in edits)
 
     def _nested(self, call: str, path: values.Path) -> None:
-        agent = self._agents.get(call)
-        if agent is not None and len(path) < _DEPTH and call not in path:
+        if (agent := self._agents.get(call)) is not None and len(path) < _DEPTH and call not in path:
             told = [(entry, entry.items) for entry in agent.entries]
             self._run(told, (*path, call), {}, _results(items for _, items in told), agent.name)
 

@@ -44,8 +44,7 @@ def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, dict[str, A
             body = body[len(BOM) :]
         if not body:
             continue
-        value = object_of(body)
-        if value is None:
+        if (value := object_of(body)) is None:
             bad.count += 1
             bad.last = not raw.endswith(b"\n")
         else:

@@ -137,8 +137,7 @@ _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "toolCall", "toolUse")
 def reply_items(content: object, key: str) -> Iterator[Item]:
     """Yield what the blocks of a model's reply say, by the names that any of the formats gives them."""
     for block in blocks(content):
-        kind = text(block.get("type"))
-        if kind in ("text", "output_text"):
+        if (kind := text(block.get("type"))) in ("text", "output_text"):
             said = text(block.get("text"))
             yield Text(said, len(said), key)
         elif kind in ("thinking", "reasoning", "redacted_thinking"):

@@ -112,8 +112,7 @@ def is_memory_file(path: str) -> bool:
 
 
 def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
-    name = tool.lower()
-    if name in _SHELLS:
+    if (name := tool.lower()) in _SHELLS:
         command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")
         yield from _patched("\n".join(map(text, command)) if isinstance(command, list) else text(command))
         return
@@ -137,8 +136,7 @@ def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
 
 def _patched(patch: str) -> Iterator[Change]:
     """Yield the files of a patch in the form `*** Begin Patch`."""
-    start = patch.find("*** Begin Patch")
-    if start < 0:
+    if (start := patch.find("*** Begin Patch")) < 0:
         return
     path, kind, lines = "", "", list[str]()
     for line in [*patch[start:].split("\n")[1:], "*** End Patch"]:

@@ -68,8 +68,7 @@ def _add_tool(draft: _Draft, tool: Any) -> str:
         return name
     if inspect.isroutine(tool):
         return _add_definition(draft, tool)
-    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
-    if function is None:
+    if (function := getattr(tool, "func", None) or getattr(tool, "coroutine", None)) is None:
         raise CantWriteError(f"is a {type(tool).__name__} object: write it as a function with a docstring")
     source = function_source(function)
     if not any(one.rpartition(".")[2] == "tool" for one in source.decorators):
@@ -164,8 +163,7 @@ def _mean(draft: _Draft, name: str, value: Any, *, same: bool = False) -> bool:
 
 
 def _require(draft: _Draft, module: str) -> None:
-    found = distribution(module)
-    if found is None:
+    if (found := distribution(module)) is None:
         raise CantWriteError(f"uses {module}, a module that is not installed")
     if found and found != "deepnb":
         draft.requirements.add(requirement(found))
@@ -185,8 +183,7 @@ _distributions = cache(packages_distributions)
 
 def distribution(module: str) -> str | None:
     """Return the installed package that a module comes from; empty for Python itself, None where it comes from none."""
-    top = module.partition(".")[0]
-    if top in sys.stdlib_module_names:
+    if (top := module.partition(".")[0]) in sys.stdlib_module_names:
         return ""
     if top == "deepnb":
         return top

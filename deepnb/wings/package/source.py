@@ -40,8 +40,7 @@ class Source:
 def function_source(function: Any) -> Source:
     """Return the source of a function; raise CantWriteError where it has none that can stand alone."""
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None or inspect.ismethod(function):
+    if (code := getattr(function, "__code__", None)) is None or inspect.ismethod(function):
         raise CantWriteError(f"is a {type(function).__name__}, not a function")
     if code.co_name == "<lambda>":
         raise CantWriteError("is a lambda")

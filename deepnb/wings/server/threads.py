@@ -40,8 +40,7 @@ class Decoder:
     def message(self, given: Any) -> langchain.BaseMessage:
         if not isinstance(given, Mapping):
             return langchain.convert_to_messages([given])[0]
-        known = self._known.get(str(given.get("id")))
-        if known is not None and known[0] == given:
+        if (known := self._known.get(str(given.get("id")))) is not None and known[0] == given:
             return known[1]
         made = message(given)
         if made.id and not isinstance(made, langchain.AIMessageChunk):
@@ -78,8 +77,7 @@ class Decoder:
 
 def message(given: Mapping[str, Any]) -> langchain.BaseMessage:
     """Return a message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
-    kind = _KINDS.get(str(given.get("type")))
-    if kind is None:
+    if (kind := _KINDS.get(str(given.get("type")))) is None:
         return langchain.convert_to_messages([dict(given)])[0]
     return kind.model_validate({key: value for key, value in given.items() if value is not None})
 
