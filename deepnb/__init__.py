@@ -109,8 +109,7 @@ def current() -> Session:
     """The session of the extension that is loaded in this shell."""
     from deepnb.values.errors import NotInstalledError
 
-    shell = _shell()
-    if (extension := getattr(shell, "_deepnb", None)) is None:
+    if (extension := getattr(_shell(), "_deepnb", None)) is None:
         raise NotInstalledError("deepnb is not loaded in this shell", "%load_ext deepnb")
     session: Session = extension.session
     return session

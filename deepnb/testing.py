@@ -65,8 +65,7 @@ class ScriptedModel(BaseChatModel):
             self.flushes.append(messages)
             return _answer(self.flush)
         self.requests.append(messages)
-        answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
-        return _answer(answer)
+        return _answer(self.answers[min(len(self.requests), len(self.answers)) - 1])
 
     def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._next(messages).model_copy(update={"id": None}))])

@@ -275,8 +275,7 @@ class GuardedBackend(Record):
         elif accept:
             with self.root(path).lock(), writing(origin=held.origin, note=f"accepted {held.id}"):
                 if self.is_guarded(path):
-                    current = self._observe_file(path)
-                    problem = self._store(path, merge(held.base, current or "", held.text))
+                    problem = self._store(path, merge(held.base, self._observe_file(path) or "", held.text))
                 else:
                     wanted = merge(held.base, self._text(path) or "", held.text).text
                     problem = self.inner.write(path, wanted).error

@@ -89,8 +89,7 @@ def file_lock(path: Path, what: str, *, seconds: float = SECONDS) -> AbstractCon
 
 def hold_file(path: Path) -> Callable[[], None] | None:
     """Take the lock that a file stands for until what this gives is called, which removes the file; None if another holds it."""
-    tree = Tree(path.parent)
-    if (fd := _try_lock(tree, (path.name,))) is None:
+    if (fd := _try_lock(Tree(path.parent), (path.name,))) is None:
         return None
     with suppress(OSError, AttributeError):  # not on Windows
         os.fchmod(fd, 0o600)

@@ -272,8 +272,7 @@ class Given:
 def given_backend(backend: Any, store: Any = None, assistant_id: str | None = None) -> Given:
     """Return the places of a backend; an error in one line for a value that is not a backend. A relative directory is one of the current directory."""
     if isinstance(backend, str):
-        mount = parse_mount(backend, base=Path.cwd(), store=store, assistant_id=assistant_id)
-        return Given(mount.backend)
+        return Given(parse_mount(backend, base=Path.cwd(), store=store, assistant_id=assistant_id).backend)
     if backend is None:
         return Given()
     parts = dict(_parts("/", backend))

@@ -124,8 +124,7 @@ def to_message(message: BaseMessage) -> Message:
 
 def _skills(metadata: Sequence[Mapping[str, Any]] | None, errors: Sequence[str] | None) -> tuple[Skill, ...]:
     good = [Skill(s["name"], s["description"], s["path"]) for s in metadata or ()]
-    bad = [Skill("", "", "", problem=error) for error in errors or ()]
-    return (*good, *bad)
+    return (*good, *[Skill("", "", "", problem=error) for error in errors or ()])
 
 
 texts_of, _skills_of = Memo(file_texts), Memo(_skills)

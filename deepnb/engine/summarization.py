@@ -281,8 +281,7 @@ class SummarizationMiddleware(CompactionSteps):
         if self._flush is None or not going:
             return None
         request, send = self._next_call(graph, values)
-        asked = self._asked(request, messages, len(messages), send)
-        return self._flush(asked, going, values, at, by_hand=True)
+        return self._flush(self._asked(request, messages, len(messages), send), going, values, at, by_hand=True)
 
     def _next_call(self, graph: Any, values: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
         """Return (the request that a thread in this state would have next, what sends one like it): the model's node makes it."""

@@ -84,8 +84,7 @@ def forgotten(session: Session) -> str:
     if (kept := session.workspace.persistence) is not None:
         from deepnb.values.text import as_word
 
-        where = kept.database.where
-        return f"this session is kept: %agent persist {as_word(where)} continues it"
+        return f"this session is kept: %agent persist {as_word(kept.database.where)} continues it"
     if (attached := session.options.graph) is not None and session.options.checkpointer is not None:
         return ""
     from deepnb.views.text import counted

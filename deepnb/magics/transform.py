@@ -39,8 +39,7 @@ class AgentLine(TokenTransformBase):
         for tokens in tokens_by_line:
             first = next((i for i, t in enumerate(tokens) if t.type not in (tokenize.INDENT, tokenize.DEDENT)), 0)
             for start in (first, (_find_assign_op(tokens) or -1) + 1):
-                words = "".join(token.string.strip() for token in tokens[start : start + 9])
-                if _OURS.match(words):
+                if _OURS.match("".join(token.string.strip() for token in tokens[start : start + 9])):
                     return cls(tokens[first].start, tokens[start].start)
         return None
 

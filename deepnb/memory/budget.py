@@ -55,8 +55,7 @@ def fitted(contents: Mapping[str, str], sources: Sequence[str], budget: int, cou
     texts = {p: plain(contents[p]) for p in sources if p in contents}
     texts = {p: t for p, t in texts.items() if t}
     room = budget - sum(count(f"{p}\n\n\n\n") + 1 for p in texts)
-    sizes = {p: count(t) for p, t in texts.items()}
-    if sum(sizes.values()) <= room:
+    if sum(map(count, texts.values())) <= room:
         return tuple(Fitted(p, t) for p, t in texts.items())
     cut = [_Cut(p, t, budget, count) for p, t in texts.items()]
     groups: dict[str, list[_Cut]] = {}

@@ -152,8 +152,7 @@ class Database(ABC):
         with self.transaction():
             self.execute(VERSIONS)
             found = self.execute("SELECT version FROM deepnb_format")
-            begin = int(found[0][0]) if found else 0
-            for step in STEPS[begin:]:
+            for step in STEPS[int(found[0][0]) if found else 0 :]:
                 for statement in step:
                     self.execute(statement.replace("{serial}", self.serial))
             self.execute("DELETE FROM deepnb_format")

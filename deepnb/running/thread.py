@@ -198,8 +198,7 @@ def brought_messages(found: BroughtBack | None) -> list[Any]:
         return []
     from langchain_core.messages import HumanMessage
 
-    words = brought_text(found.messages)
-    return [HumanMessage(words, id=found.id, additional_kwargs={"lc_source": BROUGHT_BACK})]
+    return [HumanMessage(brought_text(found.messages), id=found.id, additional_kwargs={"lc_source": BROUGHT_BACK})]
 
 
 def brought_text(chosen: Iterable[tuple[int, HistoryMessage]]) -> str:

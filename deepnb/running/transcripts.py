@@ -58,8 +58,7 @@ class Transcript:
         """Keep it in a place from now on, what this session wrote until now included."""
         if place is None or (self.kept is not None and place.name == self.kept.name):
             return
-        mine = [line for line in self.read()[0] if line.session == self.session]
-        self.kept, self._waiting = place, mine
+        self.kept, self._waiting = place, [line for line in self.read()[0] if line.session == self.session]
         self._flush()
 
     def read(self) -> tuple[tuple[Line, ...], int]:

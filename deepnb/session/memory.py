@@ -144,8 +144,7 @@ class SessionMemory(Part):
     @property
     def embedding(self) -> str:
         """Which embedder takes part in the search, and what it costs; empty without one."""
-        storage = self._workspace.home.storage
-        return storage.search.embedding() if self._workspace.current.options.embeddings else ""
+        return self._workspace.home.storage.search.embedding() if self._workspace.current.options.embeddings else ""
 
     def search_hits(
         self, query: str, k: int | None = None, *, transcripts: bool = False, **how: Any

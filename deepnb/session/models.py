@@ -35,8 +35,7 @@ def model_infos(options: Options) -> ModelInfos:
     by_name = {row.name: row for row in reversed(rows)}
     if used is not None and used not in by_name:
         try:
-            model = resolve(used, base_url=at, namespace=options.namespace).model
-            by_name[used] = _info(used, model)
+            by_name[used] = _info(used, resolve(used, base_url=at, namespace=options.namespace).model)
             if at:
                 by_name[used] = replace(by_name[used], caches=None, note=f"at {redact(at)}")
         except DeepnbError as error:

@@ -83,8 +83,7 @@ class SessionSubagents(Part):
         """The text of a subagent's file; of any other its system prompt."""
         if not one.path:
             return one.agent.system_prompt
-        content = self._workspace.backend.download_files([one.path])[0].content
-        return (content or b"").decode("utf-8", "replace")
+        return (self._workspace.backend.download_files([one.path])[0].content or b"").decode("utf-8", "replace")
 
     def tools_of(self, agent: Subagent) -> str:
         """Its tools, in words."""

@@ -108,8 +108,7 @@ class SessionTools(Part):
         - headers: sent with each request to a URL
         - timeout: seconds that a call may take
         """
-        work = self._workspace
-        work.current.idle()
+        self._workspace.current.idle()
         specs = [tool for tool in tools if isinstance(tool, str)]
         given = [tool for tool in tools if not isinstance(tool, str)]
         if name is not None and len(specs) != 1:

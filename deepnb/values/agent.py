@@ -168,8 +168,7 @@ class Subagent:
     @property
     def named_tools(self) -> tuple[str, ...] | None:
         """The names its tools are limited to; None where they are not."""
-        names = tuple(tool for tool in self.tools or () if isinstance(tool, str))
-        return names or None
+        return tuple(tool for tool in self.tools or () if isinstance(tool, str)) or None
 
 
 GENERAL_PURPOSE = Subagent(

@@ -54,8 +54,7 @@ def same_beginning(before: Iterable[Sent], now: Iterable[Sent]) -> int:
 
 def _tools_last(request: Request) -> Iterator[Sent]:
     tools = [piece for piece in request.head if piece.part == "tools"]
-    rest = (piece for piece in request.head if piece.part != "tools")
-    return chain(rest, tools, *request.body)
+    return chain((piece for piece in request.head if piece.part != "tools"), tools, *request.body)
 
 
 def _marked_ends(request: Request) -> Iterator[int]:

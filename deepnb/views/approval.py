@@ -69,8 +69,7 @@ class CallCard:
     def state(self) -> str:
         """The decision in a few words."""
         if self.decision is None:
-            needs = "needs your answer" if self.call.is_question else "needs your approval"
-            return self.gone or needs
+            return self.gone or ("needs your answer" if self.call.is_question else "needs your approval")
         if self.decision.kind == "answer":
             return f"answered: {json.dumps(self.decision.value, ensure_ascii=False, default=str)}"
         reason = f": {self.decision.reason}" if self.decision.reason else ""
@@ -222,8 +221,7 @@ def _card_html(card: CallCard) -> list[h.Child]:
     head = h.el("div", h.el("b", card.title), " · ", h.swatch(short(card.state, 200), colour))
     body: list[h.Child] = []
     if card.shown:
-        label = h.label("question" if card.call.is_question else "arguments")
-        body += [label, *_arguments_html(card.shown)]
+        body += [h.label("question" if card.call.is_question else "arguments"), *_arguments_html(card.shown)]
     if card.code is not None:
         body.append(code_html(card.code))
     if card.change is not None:

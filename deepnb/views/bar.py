@@ -83,7 +83,6 @@ def sampled(figures: Sequence[int], marks: Collection[int], most: int) -> tuple[
     """Return at most so many figures that stand for all: of neighbours the highest, marked where one of them is."""
     if len(figures) <= most:
         return list(figures), sorted(marks)
-    edges = [n * len(figures) // most for n in range(most + 1)]
-    spans = list(pairwise(edges))
+    spans = list(pairwise([n * len(figures) // most for n in range(most + 1)]))
     tops = [max(figures[start:end]) for start, end in spans]
     return tops, [n for n, (start, end) in enumerate(spans) if any(start <= mark < end for mark in marks)]

@@ -353,5 +353,4 @@ def bar_html(view: BudgetView) -> h.Html:
     side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"
     label = h.el("span", f"trigger {trigger:,}", style=f"{h.MUTED};font-size:11px;padding:0 5px 0 0")
     above = h.el("div", label, style=f"{side};text-align:right;line-height:15px;white-space:nowrap")
-    below = h.el("div", style=f"{side};height:5px")
-    return h.el("div", above, bar, below, style="max-width:46em;margin:4px 0")
+    return h.el("div", above, bar, h.el("div", style=f"{side};height:5px"), style="max-width:46em;margin:4px 0")

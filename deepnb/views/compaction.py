@@ -122,8 +122,7 @@ def compaction_view(offload: Offload, notes: Iterable[str] = (), stamp: str = ""
     table = h.el("table", h.el("tbody", *rows), style=look)
     lines = [*(_row(*fact) for fact in facts), *facts_text(offload), *(f"note: {note}" for note in noted)]
     body = [table, facts_html(offload), *(h.el("div", h.el("b", "note: "), note) for note in noted)]
-    head = h.heading(f"⇣ {title}", stamp=stamp)
-    return Picture((), [title_line(title, stamp), *lines], [head, *body])
+    return Picture((), [title_line(title, stamp), *lines], [h.heading(f"⇣ {title}", stamp=stamp), *body])
 
 
 def _row(label: str, words: str) -> str:

@@ -252,8 +252,7 @@ def _join_above(tokens: list[Token], border: Border) -> None:
         if kind == "ordered_list_open":
             token.attrs["start"] = border.numbers[at]
         if kind == "table_open":
-            head = next(t for t in tokens[at:] if t.type == "tr_open")
-            head.attrs["style"] = _CONTINUED["head"]
+            next(t for t in tokens[at:] if t.type == "tr_open").attrs["style"] = _CONTINUED["head"]
             _size(tokens, at, border.widths)
 
 

@@ -62,8 +62,7 @@ def subagent_view(row: SubagentRow, body: str, stamp: str = "") -> Picture:
     about, facts, prompt = row.listed.agent.description, row.facts[1:], "(no system prompt)"
     lines = [about.strip(), *facts, "", *(quoted(body) if body.strip() else [prompt])]
     text = h.pre(body) if body.strip() else h.muted(prompt)
-    head = h.heading(title, h.code(where), stamp=stamp)
-    body_ = [head, h.el("div", about), *map(_fact, facts), text]
+    body_ = [h.heading(title, h.code(where), stamp=stamp), h.el("div", about), *map(_fact, facts), text]
     return Picture((), [title_line(f"{title} · {where}", stamp), *lines], body_)
 
 

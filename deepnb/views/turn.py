@@ -50,8 +50,7 @@ def long_turn_view(turn: Turn) -> TurnView:
     events, steps = turn.events, [n for n, e in enumerate(turn.events) if isinstance(e, ModelStarted) and not e.path]
     if len(steps) <= 2 * _STEPS:
         return TurnView(turn)
-    left = len(steps) - 2 * _STEPS
-    note = Notice(f"{left:,} steps are left out here: %agent transcript has them")
+    note = Notice(f"{len(steps) - 2 * _STEPS:,} steps are left out here: %agent transcript has them")
     return TurnView(replace(turn, events=(*events[: steps[_STEPS]], note, *events[steps[-_STEPS] :])))
 
 

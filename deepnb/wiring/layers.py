@@ -80,8 +80,7 @@ class Layers:
         budget, count = self.options.memory_budget or memory_budget(own.rule.window), own.meter.count
         form = tool_text(self.options, own)
         block = MEMORY_MIDDLEWARE[refresh](backend, sources, budget, count, lambda: self.now()[:10], form)
-        tools = MemoryToolsMiddleware(backend, sources, self.now, self.search)
-        return self._worded(tools, own), block
+        return self._worded(MemoryToolsMiddleware(backend, sources, self.now, self.search), own), block
 
     def skills(self, backend: Any, own: Measured) -> tuple[Any, ...]:
         """Return the skills of the session's directories; none without the file tools, which a skill is read with."""

@@ -103,15 +103,13 @@ def notebook_plan(namespace: Mapping[str, Any], path: str, edits: Sequence[Any],
 
     if credentials(path):
         raise RefusedError("not written: the path itself holds a credential")
-    root = notebooks.working_directory()
-    file = notebooks.inside(root, path)
+    file = notebooks.inside(notebooks.working_directory(), path)
     before = notebooks.content_of(file, path) if file.is_file() else None
     there = _notebook(file, before, path, version)
     ids = [str(cell.get("id")) for cell in there["cells"]]
     if notebooks.is_open(file, ids, namespace):
         raise RefusedError(f"{path} is open here, and is not written behind its back", "use propose_cell")
-    chosen = cell_edits(edits, len(ids))
-    cells, entries = edited_cells(there["cells"], chosen, path)
+    cells, entries = edited_cells(there["cells"], cell_edits(edits, len(ids)), path)
     text = before.decode("utf-8") if before is not None else f"{versions[4].writes_json(there).rstrip()}\n"
     try:
         after = NotebookFile(text).with_cells(entries).encode()
@@ -254,8 +252,7 @@ def edited_cells(
 def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
     """Return what happens to one cell, masked; a credential that is new is an error."""
     old, new = (None if one is None else str(one["source"]) for one in (before, after))
-    place = f"cell {number} of {name}"
-    if new is not None and (problem := credential_in(old or "", new, place)):
+    if new is not None and (problem := credential_in(old or "", new, f"cell {number} of {name}")):
         raise RefusedError(problem.removeprefix("Error: "))
     kinds = dict.fromkeys(str(one["cell_type"]) for one in (before, after) if one is not None)
     outputs = len(before.get("outputs") or ()) if before is not None else 0

@@ -199,8 +199,7 @@ def _image(name: str, value: object) -> Output:
 def _text(value: object, joint: str = "") -> str:
     """Return a text of a notebook without credentials, colours of terminals, and images in it."""
     text = joint.join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-    plain = terminal_text(text)
-    return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", plain))
+    return redact(_BASE64.sub(lambda m: f"[{m[1]}, {_kilobytes(len(m[2]) * 3 // 4)}]", terminal_text(text)))
 
 
 def _overview(root: Path, files: list[Path], search: str) -> str:

@@ -130,8 +130,7 @@ class Tape:
     @property
     def days(self) -> frozenset[str]:
         """The days on which it was recorded, and those round them."""
-        moments = {one.at for one in self.exchanges}
-        return frozenset[str]().union(*map(days_near, moments))
+        return frozenset[str]().union(*map(days_near, {one.at for one in self.exchanges}))
 
     @property
     def notices(self) -> Iterator[str]:

@@ -64,8 +64,7 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
             yield from _answer(message, key)
         case "tool":
             id_ = text(message.get("tool_call_id")) or text(message.get("name"))
-            failed = message.get("status") == "error"
-            yield it.Result(said, len(said), id_, text(message.get("name")), failed)
+            yield it.Result(said, len(said), id_, text(message.get("name")), message.get("status") == "error")
         case "system":
             yield (
                 it.Fact(said, len(said), "system_prompt")
@@ -128,8 +127,7 @@ class ChatFormat:
         if (id_ := session or next(iter(found), "")) not in found:
             many = f"it has conversations 1 to {len(found)}" if found else "choose another file"
             raise NotFoundError(f"{head.path} has no conversation {id_}", many)
-        value = found[id_]
-        entries = _entries(value)
+        entries = _entries(found[id_])
         system = next((i.text for e in entries for i in e.items if getattr(i, "name", "") == "system_prompt"), None)
         notices = ["it has no usage: all token figures are estimates"]
         if len(found) > 1:

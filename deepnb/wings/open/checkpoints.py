@@ -183,8 +183,7 @@ def sqlite_checkpoints(path: Path) -> Iterator[Checkpoints]:
             cursor.row_factory = sqlite3.Row
             return map(dict, cursor.execute(sql, values))
 
-        saver = SqliteSaver(connection, serde=DataSerializer())
-        yield Checkpoints(saver, execute, str(path), ("writes", "value"))
+        yield Checkpoints(SqliteSaver(connection, serde=DataSerializer()), execute, str(path), ("writes", "value"))
 
 
 @contextmanager

@@ -63,8 +63,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
                 given = mapping(database.at(thread, "", begun)[0].get("__start__")).get("messages")
                 said = map(message, given if isinstance(given, list) else [given])
                 first = next((one for one in said if one and one["type"] == "human"), {})
-                prompt = excerpt(content_text(first.get("content")), HEAD)
-                rows.append(replace(row, prompt=prompt))
+                rows.append(replace(row, prompt=excerpt(content_text(first.get("content")), HEAD)))
             except DeepnbError as error:
                 rows.append(replace(row, problem=error.what))
     return tuple(rows)
@@ -73,8 +72,7 @@ def rows_of(place: Path | str, at: str = "") -> tuple[SessionRow, ...]:
 def open_thread(place: Path | str, session: str | None) -> SessionFile:
     """Return a thread of a file, or of the PostgreSQL database at an address: the newest, unless one is named."""
     with _database(place) as database:
-        names = [thread for thread, *_ in database.threads()]
-        thread, notices = chosen(names, session, database.where, "thread")
+        thread, notices = chosen([thread for thread, *_ in database.threads()], session, database.where, "thread")
         root = database.branch(thread)
         nested = {space: database.branch(thread, space) for space in database.namespaces(thread)[:_MOST_AGENTS]}
         facts = {
@@ -112,8 +110,7 @@ def _entries(found: Branch, space: str) -> list[Entry]:
                 out.append(entry)
         if one is not None:
             key = text(one.get("id")) or f"{space}message-{n}"
-            items = list(message_items(one, key))
-            out.append(Entry(items, "", key, line=n + 1))
+            out.append(Entry(list(message_items(one, key)), "", key, line=n + 1))
     out += (_compaction(event) for _, event in events)
     return out
 

@@ -55,8 +55,7 @@ def package(workspace: Workspace, directory: str | Path, include: Sequence[str],
         raise InvalidError(f"{directory} is a file", "choose another name")
     own = [tool for agent in options.subagents for tool in agent.tools or () if not isinstance(tool, str)]
     module = module_of([*options.tools, *own], len(options.tools))
-    kept = [tool for tool in options.tools if id(tool) in module.names]
-    known = tool_names(kept, options.enable_filesystem)
+    known = tool_names([tool for tool in options.tools if id(tool) in module.names], options.enable_filesystem)
     try:
         agent = agent_file(options, module, known)
         engine = {requirement(name) for name in _ENGINE}

@@ -158,8 +158,7 @@ class ServerThreads(BaseCheckpointSaver[str]):
 
     def copy(self, source: str, name: str, facts: Mapping[str, Any]) -> str:
         """Return the UUID of a new thread with all checkpoints of another, whose ids it has, too."""
-        id_ = self.there(source)
-        made: Any = self.server.ask(self.server.client.threads.copy, id_)
+        made: Any = self.server.ask(self.server.client.threads.copy, self.there(source))
         new = self._ids[name] = str(made["thread_id"])
         metadata = {_PARENT: "", **facts, _NAME: name}
         self.server.ask(self.server.client.threads.update, new, metadata=metadata)
