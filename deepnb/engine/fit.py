@@ -66,9 +66,7 @@ def protocol_of(model: Any) -> str:
     It is empty for a class that is in no package of LangChain's.
     """
     modules = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-    packages = [
-        one.removeprefix("langchain_") for one in modules if one.startswith("langchain_") and one != "langchain_core"
-    ]
+    packages = [m.removeprefix("langchain_") for m in modules if m.startswith("langchain_") and m != "langchain_core"]
     packages += [getattr(getattr(model, "taped", None), "schemas", "")]
     decides = getattr(model, "_use_responses_api", None)
     if decides and decides({"tools": [{"type": "function"}]}):
@@ -156,9 +154,7 @@ def _with_calls(message: AIMessage, calls: Sequence[Any]) -> AIMessage:
     """Return an answer with other calls: the client writes them anew, so that what says the old ones is left out."""
     said = message.content
     content = said if isinstance(said, str) else [one for one in as_blocks(message) if one.get("type") not in _CALLS]
-    kept = {
-        key: value for key, value in message.additional_kwargs.items() if key not in ("tool_calls", "function_call")
-    }
+    kept = {k: v for k, v in message.additional_kwargs.items() if k not in ("tool_calls", "function_call")}
     update = {"tool_calls": calls, "invalid_tool_calls": [], "content": content, "additional_kwargs": kept}
     return message.model_copy(update=update)
 

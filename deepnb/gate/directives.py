@@ -110,9 +110,7 @@ _KEPT, _SHORT = 2_048, 4_000
 def is_directive(line: str) -> bool:
     """Return whether a line reads like an instruction, a rule or a wish of the user's."""
     pieces = [line[at : at + _LONGEST] for at in range(0, len(line), _LONGEST - 100)] or [""]
-    return any(
-        _reads_so(piece) or ((folded := fold(piece)) != piece.casefold() and _reads_so(folded)) for piece in pieces
-    )
+    return any(_reads_so(part) or ((folded := fold(part)) != part.casefold() and _reads_so(folded)) for part in pieces)
 
 
 def unsaid(
@@ -166,9 +164,7 @@ def says(users: Sources, line: str, others: Sources) -> bool:
         if forbids(line):
             agrees = any(forbids(row) or _LIMITS().search(row) for row in rows)
         else:  # none of the clauses that speak of it may forbid
-            clauses = (
-                clause for row in rows for clause in _CLAUSE().split(row) if not words.isdisjoint(content(clause))
-            )
+            clauses = (part for row in rows for part in _CLAUSE().split(row) if not words.isdisjoint(content(part)))
             agrees = bool(_LIMITS().search(line)) or not any(map(forbids, clauses))
         if agrees:
             return True
@@ -255,9 +251,7 @@ def with_words_of(lines: Sequence[str], texts: Iterable[str]) -> Iterator[str]:
 def _reads_so(text: str) -> bool:
     if _ENGLISH().search(text) or _CHINESE().search(text) or _OTHERS().search(text):
         return True
-    return any(
-        COMMAND().match(sentence) or _BARE().search(sentence) for sentence in _SENTENCE().split(text) if sentence
-    )
+    return any(COMMAND().match(part) or _BARE().search(part) for part in _SENTENCE().split(text) if part)
 
 
 def fold(text: str) -> str:

@@ -40,9 +40,7 @@ _FORMS = dict(form.split("\n\n", 1) for form in _WORDS.split("\n\n# "))
 GUIDELINES = _FORMS["full"]
 
 
-_TAG = re.compile(
-    rf"<(?={'|'.join(tag[1:] for tag in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})"
-)
+_TAG = re.compile(rf"<(?={'|'.join(t[1:] for t in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})")
 """What in a memory file would begin or end the block: `</agent_memory>`."""
 
 

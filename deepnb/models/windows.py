@@ -249,9 +249,7 @@ def _ask(model: Any, name: str | None, tell: Callable[[Mapping[str, int | None]]
         try:
             answer = client.get(path, cast_to=object)
             if isinstance(answer, Mapping):
-                answer = next(
-                    (answer[key] for key in ("data", "models") if isinstance(answer.get(key), list)), [answer]
-                )
+                answer = next((answer[k] for k in ("data", "models") if isinstance(answer.get(k), list)), [answer])
             rows = [row for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
         except (APIConnectionError, OpenAIError) as error:
             lost = isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError)

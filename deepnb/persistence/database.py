@@ -75,9 +75,7 @@ class Database(ABC):
     def file_versions(self, namespace: tuple[str, ...], directory: str) -> dict[str, int]:
         """Return path -> the hash of what is stored, of the files below a directory: the store itself would decode each."""
         asked = "SELECT key, CAST(value AS TEXT) FROM store WHERE prefix = ? AND substr(key, 1, ?) = ?"
-        return {
-            path: hash(value) for path, value in self.execute(asked, ".".join(namespace), len(directory), directory)
-        }
+        return {path: hash(text) for path, text in self.execute(asked, ".".join(namespace), len(directory), directory)}
 
     plays = False
     """Whether a turn plays in this kernel, whose end leaves all of it whole."""

@@ -177,9 +177,7 @@ def _scalar_ids(modules: int) -> frozenset[int]:
     """Return the ids of the types that hold one value; looked up again when more modules are loaded."""
     known = [*_SCALARS, *_OTHERS, *_PATHS]
     if numpy := sys.modules.get("numpy"):
-        known += [
-            kind for kind in vars(numpy).get("sctypeDict", {}).values() if kind not in (numpy.void, numpy.object_)
-        ]
+        known += [t for t in vars(numpy).get("sctypeDict", {}).values() if t not in (numpy.void, numpy.object_)]
     return frozenset(map(id, known))
 
 

@@ -39,9 +39,7 @@ class TapeIndex:
         self._tape = tape
         names = {name: form.masked_part(part) for name, part in tape.parts.items()}
         self._texts: dict[str, Any] = dict(names.values())
-        self._requests = [
-            Parts(names[one.tools][0], tuple(names[m][0] for m in one.messages)) for one in tape.exchanges
-        ]
+        self._requests = [Parts(names[e.tools][0], tuple(names[m][0] for m in e.messages)) for e in tape.exchanges]
         self._by_key: dict[tuple[str, ...], list[Exchange]] = {}
         for request, one in zip(self._requests, tape.exchanges, strict=True):
             self._by_key.setdefault(request.key, []).append(one)

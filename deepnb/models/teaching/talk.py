@@ -168,9 +168,7 @@ def says(c: Conversation, key: str, **values: Any) -> str:
     for name in (name for name, v in values.items() if v in (1, "1")):
         plural = f"(There are )?({{{name}}}{_NOUN})s( are| were| repeat)?"
         english = re.sub(plural, lambda m: f"{'There is ' if m[1] else ''}{m[2]}{_VERBS.get(m[3], '')}", english)
-    return c.tell(english, chinese).format(
-        **{name: f"{v:,}" if isinstance(v, int) else v for name, v in values.items()}
-    )
+    return c.tell(english, chinese).format(**{k: f"{v:,}" if isinstance(v, int) else v for k, v in values.items()})
 
 
 def say(key: str, c: Conversation, _: str) -> str:
