@@ -46,14 +46,8 @@ _HOMES = {
     "deepnb.values.approvals": ("Decision", "PendingCall"),
     "deepnb.values.budget": ("Budget",),
     "deepnb.values.errors": (
-        "BusyError",
-        "DeepnbError",
-        "InvalidError",
-        "LimitError",
-        "NotFoundError",
-        "NotInstalledError",
-        "RefusedError",
-        "RunError",
+        *("BusyError", "DeepnbError", "InvalidError", "LimitError", "NotFoundError", "NotInstalledError"),
+        *("RefusedError", "RunError"),
     ),
     "deepnb.values.agent": ("Subagent",),
     "deepnb.values.turn": (

@@ -116,12 +116,7 @@ class RequestRecorder(BaseCallbackHandler):
         self.requests: list[SentRequest] = []
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        invocation_params: dict[str, Any] | None = None,
-        **_: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], *, invocation_params: Any = None, **_: Any
     ) -> None:
         """LangChain tells of a call."""
         tools = tuple((invocation_params or {}).get("tools") or ())

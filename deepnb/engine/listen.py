@@ -208,19 +208,12 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             raise Cancelled
 
     def on_chat_model_start(
-        self,
-        serialized: Any,
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **given: Any,
+        self, serialized: Any, messages: list[list[BaseMessage]], *, run_id: UUID, **given: Any
     ) -> None:
         self._check()
-        facts = metadata or {}
+        facts = given.get("metadata") or {}
         purpose = _PURPOSES.get(facts.get("lc_source") or "", "answer")
-        self._inside[run_id] = path, agent = self._at(parent_run_id)
+        self._inside[run_id] = path, agent = self._at(given.get("parent_run_id"))
         failed = self._failed.pop(path, None)
         again = failed is not None and failed.purpose == purpose
         if purpose == "answer" and not again:
@@ -291,20 +284,10 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
             self._failed[run.call.path] = run.call
             error.broke_off = run.has_begun  # type: ignore[attr-defined]
 
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any] | None,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        inputs: dict[str, Any] | None = None,
-        tool_call_id: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        name = (serialized or {}).get("name") or kwargs.get("name") or "tool"
-        id_ = tool_call_id or str(run_id)
-        path, agent = self._at(parent_run_id)
+    def on_tool_start(self, serialized: dict[str, Any] | None, input_str: str, *, run_id: UUID, **given: Any) -> None:
+        name = (serialized or {}).get("name") or given.get("name") or "tool"
+        id_, inputs = given.get("tool_call_id") or str(run_id), given.get("inputs")
+        path, agent = self._at(given.get("parent_run_id"))
         if not path:
             self.begun[id_] = name  # before it is checked: who cancels after that knows of it
         if self._cancelled.is_set():

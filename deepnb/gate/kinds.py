@@ -140,12 +140,7 @@ PASSES: tuple[Kind, ...] = (
     # eight groups of six digits
     Kind("BitLocker key", (), regex(r"(?<![\d-])(\d{6}(?:-\d{6}){7})(?![\d-])"), None),
     Kind("Discord bot token", (), regex(rf"{_START}([MNO][A-Za-z0-9]{{22,27}}\.{_W}{{6,7}}\.{_W}{{27,40}})(?!{_A})"), shapes.by_chance),
-    Kind(
-        "Telegram bot token",
-        (),
-        regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"),
-        shapes.by_chance,
-    ),
+    Kind("Telegram bot token", (), regex(rf"(?:(?<=/bot)|{_START})(\d{{8,10}}:AA{_W}{{32,35}})(?!{_A})"), shapes.by_chance),
     # db.example.org:5432:sales:ann:...
     Kind("password (pgpass)", (), regex(r"^[+\- >]{0,2}(?![^\s:]{1,100}\.(?:py|rs|go|[jt]sx?|java|c|cpp|h|md):)[^\s:/]{1,100}:(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(\S{1,128})[ \t]{0,4}$", re.MULTILINE), shapes.password_like),
 )  # fmt: skip

@@ -12,13 +12,8 @@ from deepnb.values.errors import DeepnbError
 
 # Settings that are fields of the agent's options, by the name they have there.
 OPTIONS = {
+    **{name: name for name in ("memory_refresh", "max_steps", "max_cost", "max_subagent_depth", "approve", "prices")},
     "window": "max_input_tokens",
-    "memory_refresh": "memory_refresh",
-    "max_steps": "max_steps",
-    "max_cost": "max_cost",
-    "max_subagent_depth": "max_subagent_depth",
-    "approve": "approve",
-    "prices": "prices",
     "tools": "tool_text",
     "embedder": "embeddings",
 }

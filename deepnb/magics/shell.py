@@ -14,20 +14,14 @@ from deepnb.values.wings import pictures
 if TYPE_CHECKING:
     from deepnb.session.session import Session
 
+_VALUES = """
+approvals.PendingCall approvals.PendingCalls budget.Budget files.FileDiff files.FileDiffs agent.ModelInfo agent.ModelInfos
+xray.Stack offload.HistorySections offload.Offload turn.ThreadInfo turn.ThreadInfos turn.Turn turn.Turns xray.Xray
+"""
+_OF_SESSIONS = "part.Files memory.SessionMemory session.Session skills.SessionSkills subagents.SessionSubagents"
 NAMES = (
-    *(f"deepnb.values.approvals.{name}" for name in ("PendingCall", "PendingCalls")),
-    "deepnb.values.budget.Budget",
-    *(f"deepnb.values.files.{name}" for name in ("FileDiff", "FileDiffs")),
-    *(f"deepnb.values.agent.{name}" for name in ("ModelInfo", "ModelInfos")),
-    "deepnb.values.xray.Stack",
-    *(f"deepnb.values.offload.{name}" for name in ("HistorySections", "Offload")),
-    *(f"deepnb.values.turn.{name}" for name in ("ThreadInfo", "ThreadInfos", "Turn", "Turns")),
-    "deepnb.values.xray.Xray",
-    "deepnb.session.part.Files",
-    "deepnb.session.memory.SessionMemory",
-    "deepnb.session.session.Session",
-    "deepnb.session.skills.SessionSkills",
-    "deepnb.session.subagents.SessionSubagents",
+    *(f"deepnb.values.{name}" for name in _VALUES.split()),
+    *(f"deepnb.session.{name}" for name in _OF_SESSIONS.split()),
     *map(".".join, pictures()),
 )
 

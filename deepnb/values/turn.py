@@ -299,21 +299,9 @@ class Decided:
     path: Path = ()
 
 
-Event = (
-    ModelStarted
-    | TextDelta
-    | ThinkingDelta
-    | ModelEnded
-    | ToolStarted
-    | ToolEnded
-    | CodeOutput
-    | Flushed
-    | Compacted
-    | Notice
-    | Retry
-    | Asked
-    | Decided
-)
+_OfModel = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | Retry
+_OfTool = ToolStarted | ToolEnded | CodeOutput | Asked | Decided
+Event = _OfModel | _OfTool | Flushed | Compacted | Notice
 """What `session.stream` yields."""
 
 
