@@ -73,11 +73,9 @@ class Entry:
         return None if self.created else apply(after, _hunks(self.diff, lines_of(after), forward=False))
 
 
-def entry(change: FileDiff, **facts: Any) -> Entry:
+def entry(one: FileDiff, **facts: Any) -> Entry:
     """Return the entry for a change of a file; `facts` are Entry's other fields."""
-    return Entry(
-        path=change.path, diff=change.unified(), created=change.before is None, removed=change.after is None, **facts
-    )
+    return Entry(path=one.path, diff=one.unified(), created=one.before is None, removed=one.after is None, **facts)
 
 
 def to_json(one: Entry) -> str:

@@ -309,11 +309,9 @@ class Chain:
 
     def end(self, turn: values.Turn) -> Told:
         """Return the line of a turn's end."""
-        unfinished = "".join(self._pieces) if turn.interrupted or turn.error else ""
+        said = "".join(self._pieces) if turn.interrupted or turn.error else ""
         told = _some(usage=_usage(turn.usage) if turn.usage != values.Usage() else None)
-        told |= _some(
-            interrupted=redact(turn.interrupted or ""), error=redact(turn.error or ""), text=redact(unfinished)
-        )
+        told |= _some(interrupted=redact(turn.interrupted or ""), error=redact(turn.error or ""), text=redact(said))
         self._pieces.clear()
         self._calls.clear()
         self._facts.clear()

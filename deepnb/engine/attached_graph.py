@@ -162,9 +162,7 @@ def _calls(interrupt: Any, thread: str, open_: list[Mapping[str, Any]]) -> Itera
     actions = value.get("action_requests") if isinstance(value, Mapping) else None
     if isinstance(actions, list) and actions and all(map(_has_name_and_args, actions)):
         # LangChain's `HumanInTheLoopMiddleware` asks about all calls of an answer at once
-        rules = {
-            str(one.get("action_name")): one for one in value.get("review_configs") or () if isinstance(one, Mapping)
-        }
+        rules = {str(r.get("action_name")): r for r in value.get("review_configs") or () if isinstance(r, Mapping)}
         for number, action in enumerate(actions):
             name, args = str(action["name"]), dict(action["args"])
             allowed = _allowed((rules.get(name) or {}).get("allowed_decisions"))

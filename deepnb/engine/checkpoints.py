@@ -158,18 +158,16 @@ def begins(
     checkpointer: Any, config: Mapping[str, Any], newest: str | None, channel: str = keys.MESSAGES
 ) -> tuple[dict[str, Begin], str | None]:
     """Return (id of a prompt's message -> where its turn began, of all turns of a thread; the end of the last one)."""
-    written = {
-        _id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})
-    }
+    parent = {_id(one.config): _id(one.parent_config) for one in checkpointer.list(config, filter={"source": "update"})}
     found, last = {}, newest
-    while written.get(last):
-        last = written[last]
+    while parent.get(last):
+        last = parent[last]
     for one in checkpointer.list(config, filter={"source": "input"}):
         given = one.checkpoint["channel_values"].get(keys.START)
         messages = given.get(channel) if isinstance(given, Mapping) else None
         ended = before = _id(one.parent_config)
-        while ended in written:
-            ended = written[ended]
+        while ended in parent:
+            ended = parent[ended]
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, BaseMessage) and message.id:
                 found[message.id] = Begin(one.checkpoint["ts"], before, ended, _id(one.config))

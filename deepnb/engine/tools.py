@@ -233,9 +233,7 @@ def _bounded(result: ToolMessage) -> ToolMessage:
         result = result.model_copy(update={"additional_kwargs": {**result.additional_kwargs, IMAGES: words}})
     if made == content:
         return result
-    tell_notice(
-        f"the result of {result.name} is longer than {LONGEST:,} characters: what is between its ends is left out"
-    )
+    tell_notice(f"the result of {result.name} is longer than {LONGEST:,} characters: its middle is left out")
     return result.model_copy(update={"content": made})
 
 

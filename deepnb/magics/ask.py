@@ -31,10 +31,7 @@ from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
 
-_ASKS = {
-    "json": "Answer with one JSON value and nothing around it.",
-    "code": "Answer with one fenced block of code.",
-}
+_ASKS = {"json": "Answer with one JSON value and nothing around it.", "code": "Answer with one fenced block of code."}
 """What `--format` adds to the prompt, as a paragraph of its own."""
 
 

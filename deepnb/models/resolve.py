@@ -48,9 +48,7 @@ def _found(model: Any, base_url: str | None, settings: Mapping[str, float], name
     if isinstance(model, BaseChatModel):
         return Resolved(model, label_of(model))
     if not isinstance(model, str):
-        raise InvalidError(
-            f"a {type(model).__name__} is not a chat model", "give a model's name or a LangChain chat model"
-        )
+        raise InvalidError(f"a {type(model).__name__} is not a chat model", "give a model's name or a chat model")
     if model == OFFLINE:
         from deepnb.models.teaching import TeachingModel
 

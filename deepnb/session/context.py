@@ -85,10 +85,8 @@ class SessionContext:
             raise NotFoundError(f"no call {call} in turn {at}: its calls are {numbers}", "%agent budget lists them")
         assert chosen.request is not None
         place = next(i for i, (number, c) in enumerate(sent) if number == at and c is chosen)
-        of_its_kind = (
-            (n, c) for n, c in reversed(sent[:place]) if (c.path, c.purpose) == (chosen.path, chosen.purpose)
-        )
-        if (earlier := next(of_its_kind, None)) is None:
+        same_kind = ((n, c) for n, c in reversed(sent[:place]) if (c.path, c.purpose) == (chosen.path, chosen.purpose))
+        if (earlier := next(same_kind, None)) is None:
             return Xray(at, chosen, chosen.request)
         number, before = earlier
         since = f"call {before.number}" if number == at else f"turn {number}, call {before.number}"

@@ -57,9 +57,7 @@ class BackendFiles(MutableMapping[str, str]):
         try:
             return str(found.content.decode("utf-8"))
         except UnicodeDecodeError:
-            raise InvalidError(
-                f"{path} is not UTF-8 text", "session.backend.download_files returns its bytes"
-            ) from None
+            raise InvalidError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
 
     def __contains__(self, path: object) -> bool:
         """Whether there is such a file, of text or not."""

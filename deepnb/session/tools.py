@@ -114,9 +114,7 @@ class SessionTools(Part):
         if name is not None and len(specs) != 1:
             raise InvalidError("name is for one MCP server", "add the servers one by one")
         if not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
-            raise InvalidError(
-                f"timeout can't be {timeout!r}", f"give seconds above 0, and at most {LONGEST_TIMEOUT:,}"
-            )
+            raise InvalidError(f"timeout can't be {timeout!r}", f"give seconds above 0, at most {LONGEST_TIMEOUT:,}")
         places = [self._place(spec, name, env) for spec in specs]
         if len({place.name for place in places}) < len(places):
             raise InvalidError("two of these servers have the same name", "add them one by one, with a name")

@@ -43,9 +43,7 @@ def server_address(text: str) -> ServerAddress:
     """Return the address that a text is, whose last part names the assistant; an error in one line for what no server is at."""
     parts = urlsplit(text.strip())
     if "@" in parts.netloc:
-        raise RefusedError(
-            "the address holds a name or a password", "%agent use URL --header Authorization asks for it"
-        )
+        raise RefusedError("the address has a name or a password", "%agent use URL --header Authorization asks for it")
     if re.search(r"/v\d\w*(?:/openai)?(?:/chat/completions|/models)?/*$", parts.path):  # http://localhost:8080/v1
         what = "this is the address of an OpenAI-compatible server, not of an agent"
         raise InvalidError(what, f"%agent use NAME --base-url {text.strip()}")

@@ -78,16 +78,12 @@ def _description(name: str, value: Any, budget: int) -> str:
     elif type(value) is str and len(value) > exact.LINE:
         lines = [f"{name}: str, {len(value)} characters", short(value, budget - 60)]
     elif exact.is_from(value, "matplotlib.figure", ("Figure",)):
-        for axes in value.axes[:ITEMS]:
-            if not exact.is_from(axes, "matplotlib.axes", ("Axes",)):
-                lines.append(f"  {class_name(axes)}")
+        for ax in value.axes[:ITEMS]:
+            if not exact.is_from(ax, "matplotlib.axes", ("Axes",)):
+                lines.append(f"  {class_name(ax)}")
                 continue
-            said = [axes.get_title(), f"x {axes.get_xlabel()}", f"y {axes.get_ylabel()}"]
-            drawn = [
-                (len(axes.lines), "line"),
-                (len(axes.patches), "bar or patch"),
-                (len(axes.collections), "collection"),
-            ]
+            said = [ax.get_title(), f"x {ax.get_xlabel()}", f"y {ax.get_ylabel()}"]
+            drawn = [(len(ax.lines), "line"), (len(ax.patches), "bar or patch"), (len(ax.collections), "collection")]
             said += [f"{count} {what}" for count, what in drawn if count]
             lines.append(f"  Axes: {cut(', '.join(s for s in said if len(s) > 2), exact.LINE)}")
     elif exact.is_routine(value) or exact.is_class(value):

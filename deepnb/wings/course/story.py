@@ -21,11 +21,7 @@ _TURNS = 8
 """Turns shown, the last ones."""
 _HEAD = re.compile(r"^\|.*\n\|[-:| ]+\n", re.MULTILINE)
 """The head of a table of Markdown, and the line below it."""
-_COLOURS = {
-    "remembers": "rgba(66,133,210,0.3)",
-    "compacts": h.RED.format(0.25),
-    "brings back": h.GREEN.format(0.3),
-}
+_COLOURS = {"remembers": "rgba(66,133,210,0.3)", "compacts": h.RED.format(0.25), "brings back": h.GREEN.format(0.3)}
 _MOST = 190
 """Characters of a prompt, an answer, a detail."""
 _LINE = 84

@@ -278,9 +278,8 @@ def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) 
     for entry in entries:
         if mirror := entry.facts.get("mirror"):
             mirror.line = entry.line
-            found.setdefault(id_ := entry.facts["agent"], it.Agent(id_, call=entry.facts["call"])).entries.append(
-                mirror
-            )
+            id_ = entry.facts["agent"]
+            found.setdefault(id_, it.Agent(id_, call=entry.facts["call"])).entries.append(mirror)
         if entry.facts.get("side"):
             root = entry.facts.get("agent") or roots.get(entry.parent or "") or entry.id
             roots[entry.id] = root
