@@ -131,10 +131,8 @@ def _lock(tree: Tree, at: tuple[str, ...], what: str, seconds: float) -> Iterato
     try:
         while (fd := _try_lock(tree, at)) is None:
             if time.monotonic() > end:
-                raise BusyError(
-                    f"{what!r} has been locked by another process for {seconds:g} s",
-                    "try again, or stop the other kernel that uses it",
-                )
+                do = "try again, or stop the other kernel that uses it"
+                raise BusyError(f"{what!r} has been locked by another process for {seconds:g} s", do)
             time.sleep(pause)
             pause = min(pause * 1.5, 0.05)
     except OSError as error:

@@ -227,9 +227,8 @@ def mount_all(default: BackendProtocol, mounts: Mapping[str, Mount]) -> BackendP
     for prefix in placed.keys() - routes.keys():
         for outer in routes:
             if prefix.startswith(outer):
-                raise RefusedError(
-                    f"{prefix} can't be state inside {outer}", f"mount {outer} state, or leave it where it is"
-                )
+                do = f"mount {outer} state, or leave it where it is"
+                raise RefusedError(f"{prefix} can't be state inside {outer}", do)
     return MountedBackend(default, routes) if routes else default
 
 

@@ -34,10 +34,8 @@ def with_store(backend: StoreBackend, store: BaseStore) -> StoreBackend:
         made._get_namespace()
     except Exception as error:  # the user's function
         why = next(iter(str(error.__cause__ or error).splitlines()), type(error).__name__)
-        raise InvalidError(
-            f"the namespace function of the StoreBackend failed ({why})",
-            'files are read outside a run, too: use one that needs no runtime, such as lambda _: ("me", "filesystem")',
-        ) from None
+        do = 'files are read outside a run, too: use one that needs no runtime, such as lambda _: ("me", "filesystem")'
+        raise InvalidError(f"the namespace function of the StoreBackend failed ({why})", do) from None
     return made
 
 

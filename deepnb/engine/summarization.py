@@ -321,10 +321,8 @@ class SummarizationMiddleware(CompactionSteps):
 
     def _too_long(self, request: Any, failure: Exception, *, learned: bool) -> Exception:
         again = "run the cell again, now that the window is known, " if learned else ""
-        return LimitError(
-            self._why_too_long(request, failure),
-            f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window",
-        )
+        do = f"{again}shorten it, %agent new starts a thread without it, or %config DeepNB.window = N sets the window"
+        return LimitError(self._why_too_long(request, failure), do)
 
     def _why_too_long(self, request: Any, failure: Exception) -> str:
         budget = self._budget(request.messages, request)

@@ -119,9 +119,8 @@ def check_takes_key(provider: str) -> None:
     if (variable := PROVIDERS[provider].key) is None:
         raise InvalidError(f"{provider} needs no key", f"%agent use {provider}:MODEL")
     if not PROVIDERS[provider].typed:
-        raise InvalidError(
-            f"{provider} reads its key only from {variable}", f"set {variable} in the environment that starts Jupyter"
-        )
+        do = f"set {variable} in the environment that starts Jupyter"
+        raise InvalidError(f"{provider} reads its key only from {variable}", do)
 
 
 def guard_environment() -> None:

@@ -123,9 +123,8 @@ class PostgresDatabase(Database):
                 self._locks.execute(f"SET lock_timeout = '{_WAIT}s'")
                 self._locks.execute("SELECT pg_advisory_lock(%s, %s)", numbers)
             except self._errors.errors.LockNotAvailable:
-                raise BusyError(
-                    f"{self.where} has been locked by another kernel for {_WAIT} s", "try again, or stop that kernel"
-                ) from None
+                do = "try again, or stop that kernel"
+                raise BusyError(f"{self.where} has been locked by another kernel for {_WAIT} s", do) from None
             try:
                 yield
             finally:

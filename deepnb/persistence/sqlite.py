@@ -204,9 +204,8 @@ def _line(error: sqlite3.DatabaseError, where: str) -> DeepnbError:
     if code in _BUSY:
         return BusyError(f"{where} has been locked by another program for {_WAIT:g} s", "do it again when that is done")
     if code in _UNWRITTEN:
-        return RefusedError(
-            f"{where} can't be written ({words})", "make room or see that it may be written, then do it again"
-        )
+        do = "make room or see that it may be written, then do it again"
+        return RefusedError(f"{where} can't be written ({words})", do)
     return damaged(where, words)
 
 

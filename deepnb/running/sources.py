@@ -95,9 +95,8 @@ def without_source(sources: Sources, name: str, places: Places) -> Sources:
     out = tuple(one for one in left if one.files)
     if out == sources:
         there = ", ".join(paths(sources)) or "none"
-        raise NotFoundError(
-            f"{name!r} is not a memory source on disk (sources: {there})", "%memory sources remove PATH"
-        )
+        do = "%memory sources remove PATH"
+        raise NotFoundError(f"{name!r} is not a memory source on disk (sources: {there})", do)
     return out
 
 

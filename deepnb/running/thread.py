@@ -127,10 +127,8 @@ class Thread:
         if any(call.key not in self.decided for call in self.asked):
             raise waits(self)
         if self.cut and not self.runs and decision not in ("again", "skip"):
-            raise InvalidError(
-                f"the tool {self.cut[0]} was interrupted and may have done part of its work",
-                "%agent resume again runs it again, %agent resume skip continues without it",
-            )
+            do = "%agent resume again runs it again, %agent resume skip continues without it"
+            raise InvalidError(f"the tool {self.cut[0]} was interrupted and may have done part of its work", do)
         return self.turns[-1]
 
     def note_missing(self, there: Sequence[Turn]) -> None:

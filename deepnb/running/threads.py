@@ -285,9 +285,8 @@ class Threads:
         for decision in decisions:
             call, now = decision.call, waiting.get(decision.call.key)
             if now is None or not now.is_same(call):
-                raise NotFoundError(
-                    f"this call of {call.name} no longer needs approval", "%agent panel approvals shows what does"
-                )
+                do = "%agent panel approvals shows what does"
+                raise NotFoundError(f"this call of {call.name} no longer needs approval", do)
         for decision in decisions:
             thread.decided[decision.call.key] = decision
             if allowed := {*decision.also, *((decision.call.name,) if decision.remember else ())}:

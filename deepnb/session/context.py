@@ -147,9 +147,8 @@ class SessionContext:
             graph = built.graph.compiled
             done = self._apart(thread, lambda v: compaction.compact(graph, v, thread.name, total, happened), happened)
             if done is None:
-                raise NotFoundError(
-                    "nothing to compact before the last turn", "%agent budget shows what fills the context"
-                )
+                do = "%agent budget shows what fills the context"
+                raise NotFoundError("nothing to compact before the last turn", do)
             update, made = done
             work.state.write_values(thread, update)
             self._keep(thread, events)

@@ -79,9 +79,8 @@ def _open(where: str | Path) -> Database:
 
         return PostgresDatabase(where)
     if isinstance(where, str) and "://" in where:
-        raise InvalidError(
-            f"{where.partition('://')[0]}:// is no database that deepnb knows", "give a file, or postgresql://"
-        )
+        do = "give a file, or postgresql://"
+        raise InvalidError(f"{where.partition('://')[0]}:// is no database that deepnb knows", do)
     from deepnb.persistence.sqlite import SqliteDatabase
 
     return SqliteDatabase(where)

@@ -534,9 +534,8 @@ class Session(SessionContext):
         """
         if is_address(model):
             server_address(str(model))
-            raise InvalidError(
-                "this is the address of a server, not a model", f"%agent use {model} makes a session on it"
-            )
+            do = f"%agent use {model} makes a session on it"
+            raise InvalidError("this is the address of a server, not a model", do)
         forget_windows()
         given = {"max_tokens": max_tokens, "temperature": temperature, "timeout": timeout}
         settings = {name: value for name, value in given.items() if value is not None} or None

@@ -105,9 +105,8 @@ class SessionSkills(Part):
     def new(self, name: str, description: str = "") -> str:
         """Create a skill from a template, ready to use and to edit; returns the path of its SKILL.md."""
         if (path := self.path(name)) in self._files:
-            raise RefusedError(
-                f"a skill {name!r} already exists", f"%skills show {name}, or %%skills {name} to rewrite it"
-            )
+            do = f"%skills show {name}, or %%skills {name} to rewrite it"
+            raise RefusedError(f"a skill {name!r} already exists", do)
         self._files[path] = scaffold(check_name(name), description)
         return path
 
@@ -241,9 +240,8 @@ class SessionSkills(Part):
         skill, text = self.show(name)
         if not skill.usable:
             why = skill.problem or "it is disabled"
-            raise RefusedError(
-                f"{name} can't be pinned: {why}", f"%skills enable {name}" if skill.enabled is False else "fix it"
-            )
+            do = f"%skills enable {name}" if skill.enabled is False else "fix it"
+            raise RefusedError(f"{name} can't be pinned: {why}", do)
         work = self._workspace
         work.thread.pins = {skill.name: str(uuid4()), **self._pins()}
         work.current.save()

@@ -186,10 +186,8 @@ class SessionSubagents(Part):
         if any(agent.name == name for agent in self._workspace.options.subagents):
             raise RefusedError(f"a subagent {name!r} is already defined in Python", "choose another name")
         if path in self._files and not replace:
-            raise RefusedError(
-                f"a subagent {name!r} already exists",
-                f"%agent subagents {name} shows it, %agent subagents add --yes {name} replaces it",
-            )
+            do = f"%agent subagents {name} shows it, %agent subagents add --yes {name} replaces it"
+            raise RefusedError(f"a subagent {name!r} already exists", do)
 
 
 def _missing_skills(one: Listed, skills: Sequence[Skill], below: Callable[[str], Sequence[Skill]]) -> Iterator[str]:

@@ -166,9 +166,8 @@ class SessionTools(Part):
         """Bring tools back that are off."""
         off = self._workspace.options.tools_off
         if unknown := [name for name in names if name not in off]:
-            raise NotFoundError(
-                f"{unknown[0]!r} is not off (off are: {', '.join(off) or 'none'})", "%agent tools lists all"
-            )
+            do = "%agent tools lists all"
+            raise NotFoundError(f"{unknown[0]!r} is not off (off are: {', '.join(off) or 'none'})", do)
         self._switch([name for name in off if name not in names])
 
     def close(self) -> None:
@@ -233,10 +232,8 @@ class SessionTools(Part):
         place = address(spec, name, env)
         there = self._servers.get(place.name)
         if there is not None and not place.is_place_of(there.address):
-            raise RefusedError(
-                f"there is a server {place.name} already ({there.address})",
-                f"give this one another name, or %agent tools remove {place.name}",
-            )
+            do = f"give this one another name, or %agent tools remove {place.name}"
+            raise RefusedError(f"there is a server {place.name} already ({there.address})", do)
         return place
 
     def _check(self, tool: Any) -> None:

@@ -90,9 +90,8 @@ def _unpack(path: Path, folder: str) -> None:
             inside = PurePosixPath(info.filename)
             strange = "\\" in info.filename or "\0" in info.orig_filename or ":" in info.filename
             if strange or inside.is_absolute() or ".." in inside.parts:
-                raise InvalidError(
-                    f"{info.filename!r} points outside {path.name}", "create the zip from one directory only"
-                )
+                do = "create the zip from one directory only"
+                raise InvalidError(f"{info.filename!r} points outside {path.name}", do)
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise InvalidError(f"{inside} is a link", "replace it with a copy of its target")
         archive.extractall(folder)

@@ -128,9 +128,8 @@ def rule_for(
     if as_asked:
         return asked
     if window is None and any(size is not None and size[0] == "fraction" for size in (trigger, keep)):
-        raise InvalidError(
-            "a fraction of the window needs a window", "set the number of tokens with %config DeepNB.window = N"
-        )
+        do = "set the number of tokens with %config DeepNB.window = N"
+        raise InvalidError("a fraction of the window needs a window", do)
     if not asked.conflict:
         return asked
     by_default = replace(asked, keep=usual[1])

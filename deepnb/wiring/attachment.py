@@ -85,10 +85,8 @@ def attachment(
     if isinstance(graph, StateGraph):
         raise InvalidError("this graph is not compiled yet", "graph=builder.compile()")
     if not isinstance(graph, CompiledStateGraph):
-        raise InvalidError(
-            f"a {type(graph).__name__} is not a compiled graph",
-            "pass what create_agent, create_deep_agent or compile() gave",
-        )
+        do = "pass what create_agent, create_deep_agent or compile() gave"
+        raise InvalidError(f"a {type(graph).__name__} is not a compiled graph", do)
     channels = graph.builder.channels
     if messages not in channels:
         lists = [name for name in channels if "messages" in name.lower()]

@@ -107,9 +107,8 @@ def _subagent(given: Any) -> Subagent:
             raise InvalidError(f"{key} of {who} is a list, not a {type(value).__name__}", f"{key}=[...]")
         lists[key] = tuple(value)
     if strange := next((s for s in lists.get("skills", ()) if not isinstance(s, str)), None):
-        raise InvalidError(
-            f"skills of {who} are directories or names, not a {type(strange).__name__}", 'skills=["/skills/"]'
-        )
+        do = 'skills=["/skills/"]'
+        raise InvalidError(f"skills of {who} are directories or names, not a {type(strange).__name__}", do)
     return replace(agent, name=normal(agent.name), **lists)
 
 
@@ -258,9 +257,8 @@ def _check(o: Options) -> None:
             continue
         kind, value = size if isinstance(size, list | tuple) and len(size) == 2 else ("", 0)
         if not (_is_amount(value) and value > 0 and kind in get_args(Kind) and (kind != "fraction" or value <= 1)):
-            raise InvalidError(
-                f"{name} can't be {size!r}", f'{name}=("fraction", 0.85), or ("tokens", N) or ("messages", N)'
-            )
+            do = f'{name}=("fraction", 0.85), or ("tokens", N) or ("messages", N)'
+            raise InvalidError(f"{name} can't be {size!r}", do)
     for name in _COUNTS:
         count = getattr(o, name)
         if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
@@ -269,15 +267,12 @@ def _check(o: Options) -> None:
         raise InvalidError(f"max_cost can't be {o.max_cost!r}", "give US dollars, such as 0.5, or None")
     depth = o.max_subagent_depth
     if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-        raise InvalidError(
-            f"max_subagent_depth can't be {depth!r}", "give a whole number above 0; enable_subagents=False for none"
-        )
+        do = "give a whole number above 0; enable_subagents=False for none"
+        raise InvalidError(f"max_subagent_depth can't be {depth!r}", do)
     prices = o.prices.values() if isinstance(o.prices, Mapping) else [None]
     if not all(isinstance(one, list | tuple) and len(one) == 3 and all(map(_is_amount, one)) for one in prices):
-        raise InvalidError(
-            "prices must give dollars per million tokens of input, cached input and output",
-            'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges',
-        )
+        do = 'prices={"MODEL": (2.0, 0.5, 8.0)}, with what your provider charges'
+        raise InvalidError("prices must give dollars per million tokens of input, cached input and output", do)
     for name, value in (o.model_settings or {}).items():
         fits = {"max_tokens": "a whole number above 0", "temperature": "0 or more", "timeout": "seconds above 0"}
         least = 0 if name == "temperature" else 1 if name == "max_tokens" else 0.001
@@ -288,9 +283,8 @@ def _check(o: Options) -> None:
     if o.memory_refresh not in (policies := get_args(Refresh)):
         raise InvalidError(f"memory_refresh must be one of {', '.join(policies)}", f"memory_refresh={policies[0]!r}")
     if o.tool_text not in (None, *(forms := get_args(ToolText))):
-        raise InvalidError(
-            f"tool_text must be one of {', '.join(forms)}", 'tool_text="lean", or None to go by the window'
-        )
+        do = 'tool_text="lean", or None to go by the window'
+        raise InvalidError(f"tool_text must be one of {', '.join(forms)}", do)
     for name, off in (("memory", "enable_memory"), ("skills", "enable_skills")):
         if not getattr(o, name):
             raise InvalidError(f"{name} needs a path", f"{off}=False disables it")

@@ -71,9 +71,8 @@ def _image(name: str, data: bytes, description: str = "") -> PromptImage:
 
 
 def _too_large(name: str, size: int) -> LimitError:
-    return LimitError(
-        f"{name} has {size / 1e6:.1f} MB", f"make it smaller: images of up to {LARGEST // 10**6} MB are sent"
-    )
+    do = f"make it smaller: images of up to {LARGEST // 10**6} MB are sent"
+    return LimitError(f"{name} has {size / 1e6:.1f} MB", do)
 
 
 def _of_file(name: str, path: Path, inside: bool) -> PromptImage | None:

@@ -111,9 +111,8 @@ def _condition(column: Any, name: str, wanted: Any) -> Any:
     """Return which rows equal a value, are one of a list, or lie within `min` and `max`; a missing one only equals None."""
     if isinstance(wanted, Mapping):
         if unknown := set(wanted) - {"min", "max"} or (not wanted and {"nothing"}):
-            raise InvalidError(
-                f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", "use 'min' and 'max'"
-            )
+            do = "use 'min' and 'max'"
+            raise InvalidError(f"a range of {name!r} has {', '.join(map(repr, sorted(unknown)))}", do)
         mask = column.notna()
         for bound, how in (("min", "ge"), ("max", "le")):
             if wanted.get(bound) is not None:
@@ -198,9 +197,8 @@ def _joined(left: Columns, right: Columns, on: Sequence[str]) -> Columns:
 
     if not on:
         shared = [name for name in left.names if name in right.names]
-        raise InvalidError(
-            "a join needs keys", f"the tables share {', '.join(shared[:3])}" if shared else "the tables share no column"
-        )
+        do = f"the tables share {', '.join(shared[:3])}" if shared else "the tables share no column"
+        raise InvalidError("a join needs keys", do)
     keys = [left.name(one) for one in on]
     for name in keys:
         left.readable(name)

@@ -253,9 +253,8 @@ class Recording:
                 file.unlink(missing_ok=True)
             _write(file, head, os.O_CREAT | os.O_EXCL)
         except FileExistsError:
-            raise RefusedError(
-                f"{self.name} exists already", f"%agent record --yes {as_word(self.name)} overwrites it"
-            ) from None
+            do = f"%agent record --yes {as_word(self.name)} overwrites it"
+            raise RefusedError(f"{self.name} exists already", do) from None
         except OSError as error:
             raise RefusedError(f"{self.name} can't be written ({error.strerror})", "choose another file") from None
 

@@ -171,10 +171,8 @@ def read_tape(data: bytes, name: str) -> Tape:
     if not lines or not isinstance(version := _parsed(lines[0]).get("tape"), int):
         raise InvalidError(f"{name} is not a tape", "%agent record FILE makes one")
     if version > VERSION:
-        raise InvalidError(
-            f"{name} is a tape of version {version}, and this deepnb reads up to version {VERSION}",
-            "%pip install -U deepnb",
-        )
+        do = "%pip install -U deepnb"
+        raise InvalidError(f"{name} is a tape of version {version}, and this deepnb reads up to version {VERSION}", do)
     head, models, exchanges = _parsed(lines[0]), list[TapedModel](), list[Exchange]()
     parts: dict[str, Any] = {}
     for number, text in enumerate(lines[1:], 2):
@@ -199,9 +197,8 @@ def read_tape(data: bytes, name: str) -> Tape:
                 by, purpose = str(line["by"]), str(line["purpose"])
                 exchanges.append(Exchange(line["at"], by, purpose, tools, messages, pieces, error))
         except (KeyError, TypeError, ValueError):
-            raise InvalidError(
-                f"{name} is damaged in line {number}", "get the file again, or record it again: %agent record FILE"
-            ) from None
+            do = "get the file again, or record it again: %agent record FILE"
+            raise InvalidError(f"{name} is damaged in line {number}", do) from None
     made, note = _words(head.get("made", "")), _words(head.get("note", ""))
     return Tape(name, made, note, tuple(models), parts, tuple(exchanges), cut)
 
