@@ -28,9 +28,8 @@ class Recorder:
         nested: Mapping[str, tuple[Meter, str]] | None = None,
     ) -> None:
         """`nested` gives, by agent, the counter and the label of a model that is not the main agent's."""
-        said = max(
-            (event.call for event in begun if isinstance(event, TextDelta)), default=0
-        )  # of a turn that was read
+        # calls of a turn that was read
+        said = max((event.call for event in begun if isinstance(event, TextDelta)), default=0)
         self.calls = max(said, sum(isinstance(event, ModelStarted) for event in begun))
         self._meter = meter
         self._prices = prices or {}

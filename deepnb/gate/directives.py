@@ -75,10 +75,8 @@ _LIMITS = regex(
 )
 _CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")  # ask first, but
 _UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # e and an accent of its own, a soft hyphen
-_ALIKE = str.maketrans(
-    "авсԁеһіјкмнорԛѕтуԝхгпαβεηικνορτυχγɑɡıℓ",  # Cyrillic, Greek, Latin
-    "abcdehijkmhopqstywxrnabenikvoptuxyagil",
-)
+# Cyrillic, Greek, Latin
+_ALIKE = str.maketrans("авсԁеһіјкмнорԛѕтуԝхгпαβεηικνορτυχγɑɡıℓ", "abcdehijkmhopqstywxrnabenikvoptuxyagil")
 _ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")  # \u0041
 _STOP_TEXT = """
 a aber all alle allen aller alles als always am an and any are as ask asked asks at auch auf aus be been bei

@@ -26,9 +26,8 @@ _ALGORITHM = regex(
     r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
     re.IGNORECASE,
 )
-_GIVEN = regex(
-    r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=)."
-)  # random_state=42
+# random_state=42
+_GIVEN = regex(r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=).")
 _MAIL = regex(r"[\w.+-]{1,64}@[\w-]{1,40}\.[A-Za-z]")  # ann@company.dev
 _NO_PASSWORD = regex(
     r"\S{1,64}[a-z]#\d{1,6}\Z"  # owner/repo#12

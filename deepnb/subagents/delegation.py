@@ -5,6 +5,7 @@ that runs inside it: so it is right at every level, side by side and after a res
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any
 
@@ -23,23 +24,16 @@ _DEPTH = "__deepnb_depth"
 """Key of `configurable`: in how many tasks the agent that runs is nested, 0 for the main agent."""
 
 
+@dataclass(eq=False)
 class Nested(Runnable[Any, Any]):
     """A nested agent, its graph made when it is first called."""
 
-    def __init__(
-        self,
-        name: str,
-        description: str,
-        make: Callable[[], Any],
-        may_read: Callable[[str], bool] | None = None,
-        memory: Callable[[], Mapping[str, Any]] = dict,
-    ) -> None:
-        """`may_read` says which files of the state, and of `memory` (path -> FileData), it is given; without it, all of the state."""
-        self.name = name
-        self.description = description
-        self._make = make
-        self._may_read = may_read
-        self._memory = memory
+    name: str
+    description: str
+    _make: Callable[[], Any]
+    _may_read: Callable[[str], bool] | None = None
+    """Which files of the state, and of `_memory` (path -> FileData), it is given; without it, all of the state."""
+    _memory: Callable[[], Mapping[str, Any]] = dict
 
     @cached_property
     def graph(self) -> Any:

@@ -44,9 +44,8 @@ _TYPE = regex(
     r"|(?:pd\.|pandas\.|np\.|numpy\.)?(?:DataFrame|Series|ndarray|(?:Range|Multi|Datetime)?Index|Timestamp|Categorical)(?:\(\))?",  # pd.DataFrame, RangeIndex
     re.IGNORECASE,
 )
-_PLAIN = regex(
-    r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*"
-)  # year_discovered, numRows, Data Frame
+# year_discovered, numRows, Data Frame
+_PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
 """Words as code and columns have them, which a model invents as well: `year_discovered`, `DataFrame`."""
 _FILES = ("/AGENTS.md", "/MEMORY.md", "/USER.md")
 _OURS = ("/conversation_history/", "/memory/", "/.deepnb/", "/large_tool_results/", "/skills/", "/agents/", *_FILES)

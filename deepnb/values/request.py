@@ -156,9 +156,8 @@ MOST = 5
 """Messages of one part that are items of their own, the largest."""
 _START, _READ = 80, 8_000
 """Characters of a message that tell what it is; of those that are searched for credentials before it is cut."""
-_SOURCE = re.compile(
-    r"/(?:user|project|sources)(?:-\d+)?/"
-)  # /user/AGENTS.md: the user's file, which only leaves the prompt
+# /user/AGENTS.md: the user's file, which only leaves the prompt
+_SOURCE = re.compile(r"/(?:user|project|sources)(?:-\d+)?/")
 _FRAMES = {("memory", "memory"): "guidelines", ("skills", "skills"): "instructions"}
 """What stands round the files of memory and the skills, and what it is listed as."""
 

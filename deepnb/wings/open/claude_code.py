@@ -25,9 +25,8 @@ _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summa
 _TITLES = ("customTitle", "aiTitle", "title")
 # <system-reminder>Be brief.</system-reminder> | <ide_selection>lines 1 to 3</ide_selection>
 _WRAPPER = re.compile(r"<(system-reminder|ide_[a-z_]+)>.*?</\1>", re.DOTALL)
-_TAG = re.compile(
-    r"</?(?:local-command|command|bash)-[a-z]+>"
-)  # <local-command-stdout> | <command-name> | </bash-input>
+# <local-command-stdout> | <command-name> | </bash-input>
+_TAG = re.compile(r"</?(?:local-command|command|bash)-[a-z]+>")
 # <command-name>/model</command-name> | <bash-input>ls</bash-input>
 _PART = re.compile(r"<(command-(?:name|message|args)|bash-input)>(.*?)</\1>", re.DOTALL)
 
