@@ -267,9 +267,7 @@ _CALL = regex(
 )
 _COMMA = regex(rf"(?<={_TEXT_BODY})([\"'])\s{{0,8}},\s{{0,40}}\1(?={_TEXT_BODY})")
 # token: >-\n  a\n  b
-_FOLDED = regex(
-    r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))"
-)
+_FOLDED = regex(r"[:=][ ][>|][+-]?[ \t]{0,4}\r?\n([ \t]{1,40})[A-Za-z0-9+/_-]{8,200}(\r?\n\1)(?=[A-Za-z0-9+/=_-]{4,200}(?:\r?\n|\Z))")  # fmt: skip
 Back = Callable[[Finding], Finding | None]
 _LONGEST_JOINED, _NEAR = 600, 400
 """Characters of a call that are read, and of the text on either side of the parts."""

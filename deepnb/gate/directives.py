@@ -303,10 +303,8 @@ _USER = regex(
     re.IGNORECASE,
 )
 _HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
-_THEIRS = regex(
-    r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求",  # ## User preferences
-    re.IGNORECASE,
-)
+# ## User preferences
+_THEIRS = regex(r"\b(?:user|human|intent|preferences?|wishes|rules?|constraints?|nutzer|utilisateur|usuario)\b|用户|偏好|要求", re.IGNORECASE)  # fmt: skip
 SOMEBODY = "somebody (not in the user's own words)"
 _LEAST = 1 / 3
 

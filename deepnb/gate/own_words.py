@@ -111,16 +111,12 @@ _ROWS = regex(r"\s*\ufffc\ufffc[ \t]*\n[ \t]*\n")
 _WORD = regex(r"[぀-ヿ一-鿿가-힯]|[^\W_]+(?:['’-][^\W_]+)*")  # don't, well-known
 _GAP = "\ufffc"
 """Stands for words that are not the user's; two of them for rows."""
-_BETWEEN = regex(  # none of them in a sentence: a `;` has no space behind it, a `,` is not that of 12,500
-    r"\t|\||(?<![.!?:])\s{2,}|(?<![\s\u3000-\u9fff\uff00-\uffef])(?<!\d(?=,\d{3}(?!\d)))[,;](?![\s\u3000-\u9fff\uff00-\uffef])"
-)
+# none of them in a sentence: a `;` has no space behind it, a `,` is not that of 12,500
+_BETWEEN = regex(r"\t|\||(?<![.!?:])\s{2,}|(?<![\s\u3000-\u9fff\uff00-\uffef])(?<!\d(?=,\d{3}(?!\d)))[,;](?![\s\u3000-\u9fff\uff00-\uffef])")  # fmt: skip
 _RECORD = regex(  # "id": 4711, 12:00:01 started, INFO started
     r"\s*(?:\||[{}\[\]](?!\w)|\"[^\"\n]*\"\s*:|[\[(]?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d|(?:\d{1,3}\.){3}\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:|[\[(]?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b)"
 )
-_DATA = regex(
-    r"\b(?:data|csv|tables?|rows|extract|excerpt|log|daten|tabelle|auszug|données|tableau|extrait|datos|tabla)\b|数据|表|日志",
-    re.I,
-)
+_DATA = regex(r"\b(?:data|csv|tables?|rows|extract|excerpt|log|daten|tabelle|auszug|données|tableau|extrait|datos|tabla)\b|数据|表|日志", re.I)  # fmt: skip
 _ASIDE = regex("\ufffc(?:(\\d+)\ufffc)?")
 
 

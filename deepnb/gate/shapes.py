@@ -90,9 +90,8 @@ _CODE = regex(
     r"(?:await |new )?[A-Za-z_]\w{0,60}!?(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}!?){0,8}(?:[(\[{]|::<)"  # a call, an index
     r"|(?!\S{0,120}[a-z]{4}\d{3,6}\W?\Z)[A-Za-z_]\w{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}){1,8}[!;]?\Z"  # an attribute, not otter.lamp4711
 )
-_FILE = regex(
-    r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/"  # config.json, ~/keys/
-)
+# config.json, ~/keys/
+_FILE = regex(r"\.(?:json|ya?ml|toml|ini|py|txt|pem|csv|md|html?|js|ts|key|crt|env|log|db|sqlite)\Z|://|\A[~.]{0,2}/\w{1,20}/")  # fmt: skip
 _RATIO = regex(r"\d{1,12}[/.,:]\d{1,12}%?|\d{4}-\d\d-\d\d(?:[T ]\S{0,20})?")  # 12/14, 2026-03-01T10:00
 _CAMEL = regex(r"[A-Za-z]?[a-z]{0,40}(?:[A-Z]{1,4}[a-z]{1,40}){0,8}\Z|[A-Z_]{1,80}\Z")  # accessToken, ACCESS_TOKEN
 _NAMED = regex(r"(?:[A-Z][a-z]{4,20}){1,4}[A-Z][a-z]{2,20}\Z")  # GreenOtter

@@ -32,9 +32,7 @@ class Finding(NamedTuple):
 
 _OPEN = regex(r"\\{0,2}[\"']|[`\u201c\u201e\u2018\u300c\u300e]|\xab[ \xa0\u202f]?|&quot;")
 _SHUT = dict(zip("\u201c\u201e\u2018\u300c\u300e\xab", "\u201d\u201c\u2019\u300d\u300f\xbb", strict=True))
-_VALUE = regex(
-    r"[^\s\"'`<>\u2018-\u201f\u3001-\u303f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uff0f\uff1a-\uff1f]{1,4096}"
-)
+_VALUE = regex(r"[^\s\"'`<>\u2018-\u201f\u3001-\u303f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff00-\uff0f\uff1a-\uff1f]{1,4096}")  # fmt: skip
 _CUT = regex(r"\\[nrt\"'\\]|;|,|&(?=[\w%.-]{1,40}=)|\|")
 _FIELD = regex(r"[A-Za-z_$][\w.$]{0,40}[:=(]")  # after a comma, what is not the value's: `password:r,strength:a`
 
@@ -108,9 +106,8 @@ _OTHER_THING = regex(
 )
 _PASS_TAIL = regex(r"(?![Tt]hr)(?i:w|words?|wd|wort|ord|phrases?|code|wrd)?(?=[_\d-]|[A-Z]|\Z)")
 _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.IGNORECASE)  # adminpw
-_PASS_GIVEN = regex(
-    r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]"  # pass: ..., pass | ...
-)
+# pass: ..., pass | ...
+_PASS_GIVEN = regex(r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]")  # fmt: skip
 _OTHER_KEYS = regex(
     r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
     r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"  # s3_

@@ -40,13 +40,10 @@ _NOTHING = re.compile(rf"{_EMPTY.pattern}|\bNO_(?:REPLY|FLUSH)\b")
 """What a model answers where there is nothing to keep, in the forms in which models write it."""
 _SIGN = rf"(?:[-*•+–·▪→☐☑✅]|\(?\d{{1,2}}(?:\)|\.(?!\s*(?i:{MONTH})))|[a-h]\))\s+|[(（]?\d{{1,2}}[、．)）]\s*|[①-⑳]\s*"  # 1. but not 3. Mai
 _BULLET = re.compile(rf"\A\s*(?:(?:>\s*)+(?:{_SIGN})?|{_SIGN})(?:\[[ xX]\]\s+)?")
-_LABEL = re.compile(
-    r"\A(?:(?:\*\*|__)[^*\n]{1,60}?(?:[:：](?:\*\*|__)|(?:\*\*|__)\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)"
-)
+_LABEL = re.compile(r"\A(?:(?:\*\*|__)[^*\n]{1,60}?(?:[:：](?:\*\*|__)|(?:\*\*|__)\s*[:：])|[^\W\d_][\w' -]{1,24}[:：])\s*(?=\S)")  # fmt: skip
 _ITEM = re.compile(rf"{_BULLET.pattern}|\s*\||\s*(?=\*\*|__){_LABEL.pattern[2:]}")  # **Decision:** keep it
-_HEADING = re.compile(
-    r"(?i)\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)"  # ## Results
-)
+# ## Results
+_HEADING = re.compile(r"(?i)\s*(?!.*\b(?:sorry|can['’no]{1,3}t|unable|traceback)\b)(?:#{1,6}\s|\*\*[^*]+\*\*\W*\Z|.{1,100}[:：]\W*\Z)")  # fmt: skip
 _RULE = re.compile(r"\s*\|[\s:|-]+\Z")
 _CHATTER = re.compile(
     r"\W*no[_-](?:reply|flush)\b(?!@)|\W*(?:none|n/?a|nothing)\W*\Z|(?:there (?:is|was) )?nothing (?:is |was |else )?(?:to |worth |new\b|important)"

@@ -151,10 +151,8 @@ def calls_in(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) 
     return found
 
 
-_PIECE = regex(
-    r"```[^\n]*\n.*?(?:```|\Z)|<(\w+)(?:=\w+)?>.*?</\1>|(?:^(?!```|<\w)[^\n]*\S[^\n]*(?:\n|\Z))+",
-    re.DOTALL | re.MULTILINE,
-)  # a fence, a tag with what it holds, a paragraph
+# a fence, a tag with what it holds, a paragraph
+_PIECE = regex(r"```[^\n]*\n.*?(?:```|\Z)|<(\w+)(?:=\w+)?>.*?</\1>|(?:^(?!```|<\w)[^\n]*\S[^\n]*(?:\n|\Z))+", re.DOTALL | re.MULTILINE)  # fmt: skip
 
 
 def calls_among(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) -> list[Call]:

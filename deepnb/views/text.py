@@ -8,9 +8,7 @@ from collections.abc import Iterable
 COLUMNS = 100
 """How wide text output is at most, where its content allows."""
 
-_ODD = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
-)
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")  # fmt: skip
 
 
 def clean(text: str) -> str:

@@ -13,15 +13,12 @@ _HEAD = re.compile(
     r" (?P<rows>[\d,]+) rows? [x×] (?P<columns>[\d,]+) columns?",  # 8,000 rows x 5 columns
     re.M,
 )
-_LISTED = re.compile(
-    r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M
-)
+_LISTED = re.compile(r"^[-*\s]*`?([A-Za-z_]\w*)`?\s*: *(DataFrame|polars DataFrame|pyarrow (?:Table|RecordBatch))\b", re.M)  # fmt: skip
 UNITS = word_set("""c f k mm cm m km kg 1e24 g t h s s2 min days pct percent usd eur euro euros ms lb ft mg ml l kwh kw w
 mwh in""")
 _GENERIC = ("id", "ids", "name", "no", "nr", "number", "code", "key", "label", "uuid")
-_ID = re.compile(
-    r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$"  # order_id
-)
+# order_id
+_ID = re.compile(r"(?:^|_)(?:id|ids|code|zip|zipcode|postcode|postal_code|plz|no|nr|number|index|key|uuid|phone|sku|isbn)$")  # fmt: skip
 _AVERAGED = re.compile(
     r"temp|price|mass|length|depth|width|diameter|size|distance|rate|ratio|share|percent|pct|mean|avg|average|median|age$"  # price, age
     r"|height|weight|gravity|density|score|grade|speed|_c$|radius|pressure|humidity|rating|salary|year|duration"  # body_weight
