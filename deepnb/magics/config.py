@@ -57,9 +57,7 @@ class DeepNB(Configurable):
     """Settings of deepnb."""
 
     model = Unicode("offline", help="The model for new turns: a name, or a variable that holds a chat model.")
-    window = Int(
-        None, allow_none=True, min=1, help="The context window in tokens; None: the window the model declares."
-    )
+    window = Int(None, allow_none=True, min=1, help="The context window in tokens; None: what the model declares.")
     trigger = ContextSize(
         0.85,
         help='When the context is compacted: at a fraction of the window, at a number of tokens, or at ("messages", N).',
@@ -85,17 +83,11 @@ class DeepNB(Configurable):
         help="Which tool calls need approval: outside (those that can't be undone), writes (those that change anything),"
         ' read-only (those that change anything are denied), or rules such as {"write_file": "ask", "my_tool": "allow"}.',
     )
-    stop_at_approval = Bool(
-        True, help="Whether a cell that needs approval stops Run All: it then ends with a one-line error."
-    )
+    stop_at_approval = Bool(True, help="Whether a cell that needs approval stops Run All, ending in a one-line error.")
     stream_hz = Float(15.0, min=0.5, max=60.0, help="How many times a second a streaming answer is updated.")
     max_steps = Int(50, min=1, help="The most model calls in one turn.")
-    max_cost = Float(
-        None, allow_none=True, min=0.0, help="The most US dollars that one turn may cost, for models in prices."
-    )
-    max_subagent_depth = Int(
-        3, min=1, help="How deep subagents may be nested: with 1, only the main agent can delegate tasks."
-    )
+    max_cost = Float(None, allow_none=True, min=0.0, help="The most US dollars a turn may cost, for models in prices.")
+    max_subagent_depth = Int(3, min=1, help="How deep subagents may be nested: with 1, only the main agent delegates.")
     prices = Dict(
         help='Model -> US dollars per million tokens of (input, cached input, output): {"gpt-5.2": (A, B, C)}.'
     )

@@ -299,9 +299,7 @@ class Decided:
     path: Path = ()
 
 
-_OfModel = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | Retry
-_OfTool = ToolStarted | ToolEnded | CodeOutput | Asked | Decided
-Event = _OfModel | _OfTool | Flushed | Compacted | Notice
+Event = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | ToolStarted | ToolEnded | CodeOutput | Flushed | Compacted | Notice | Retry | Asked | Decided  # fmt: skip
 """What `session.stream` yields."""
 
 
