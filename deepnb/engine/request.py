@@ -43,8 +43,7 @@ def pieces(messages: Sequence[BaseMessage], tools: Sequence[Any] = ()) -> Iterat
     """Yield the request in pieces, tools last. Counting is additive over them."""
     for message in messages:
         yield from message_pieces(message)
-    for tool in tools:
-        yield Piece("tools", tool_text(tool), label=tool_name(tool))
+    yield from (Piece("tools", tool_text(tool), label=tool_name(tool)) for tool in tools)
 
 
 def message_pieces(message: BaseMessage) -> Iterator[Piece]:

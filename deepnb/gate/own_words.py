@@ -132,9 +132,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def sentences(text: str) -> Iterator[str]:
     """Yield a text's sentences and lines, without what makes them items of a list and white space round them."""
-    for piece in pieces(text):
-        if sentence := _ITEM().sub("", piece, count=1).strip():
-            yield sentence
+    yield from filter(None, (_ITEM().sub("", piece, count=1).strip() for piece in pieces(text)))
 
 
 def less_rows(text: str) -> str:

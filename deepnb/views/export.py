@@ -64,11 +64,8 @@ def _outputs(events: Sequence[CodeOutput]) -> Iterator[Any]:
     for event in events:
         if event.kind in ("stdout", "stderr"):
             pieces.setdefault(event.kind, []).append(event.text)
-    for name, parts in pieces.items():
-        yield v4.new_output("stream", name=name, text="".join(parts))
-    for event in events:
-        if event.kind == "rich":
-            yield v4.new_output("display_data", data=harmless(event))
+    yield from (v4.new_output("stream", name=name, text="".join(parts)) for name, parts in pieces.items())
+    yield from (v4.new_output("display_data", data=harmless(event)) for event in events if event.kind == "rich")
 
 
 def _code_run(turn: Turn, code: Mapping[str, str]) -> Iterator[tuple[str, list[CodeOutput]]]:

@@ -63,9 +63,7 @@ def formula_end(text: str, begin: int, limit: int) -> int:
         return 0
     if opening.startswith("$"):
         return end if _is_math(text[:begin][-1:], opening, inner, text, end) else 0
-    if opening.startswith("\\begin"):
-        return end
-    if _COMMAND.search(inner):
+    if opening.startswith("\\begin") or _COMMAND.search(inner):
         return end
     # Brackets that are escaped to be brackets: round words, round a note's number, before an address.
     inner, after = inner.strip(), text[end : end + 1]
