@@ -62,7 +62,7 @@ _HOMES = {
 __all__ = ["current", "load_ipython_extension", "unload_ipython_extension"]
 __all__ += [name for names in _HOMES.values() for name in names]
 __all__ += [name for name in _wings.ROOT if _wings.home(f"deepnb.{name}") or _wings.home(f"import deepnb.{name}")]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if not TYPE_CHECKING:  # a type checker is to see a mistyped name as a mistake
 

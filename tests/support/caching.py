@@ -94,9 +94,10 @@ def calls_between_compactions(s: Session) -> list[tuple[Call, ...]]:
     for number in range(1, 40):
         s.memory.add(f"the depot of turn {number} has moved to the harbour")
         turn = ran(s, f"Count the depots, {number}. " + "And explain each of them to me. " * 60)
-        mine = tuple(c for c in turn.calls if c.purpose == "answer")
+        summaries = [n for n, c in enumerate(turn.calls) if c.purpose == "summary"]
+        mine = turn.calls[summaries[-1] + 2 if summaries else 0 :]  # the first one after a summary reads it anew
         seen += turn.compacted
-        calls += [mine[-1:]] if turn.compacted else [mine] if seen else []
+        calls += [tuple(mine)] if seen and mine else []
         if seen == 2:
             return calls
     raise AssertionError("there was no second compaction")
