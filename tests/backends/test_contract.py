@@ -11,28 +11,13 @@ from tests.support.backend_contract import PLACES, Place
 from tests.support.tables import every_row
 
 TEXTS = {
-    "plain": "one\ntwo\n",
-    "no final newline": "one\ntwo",
-    "empty": "",
-    "blank": " \n\n",
-    "cjk": "日本語の記憶\n中文\n한국어\n",
-    "emoji": "👩‍👧 tea ☕️\n",
-    "crlf": "one\r\ntwo\r\n",
-    "cr": "one\rtwo",
-    "mixed": "one\r\ntwo\nthree",
-    "odd": "a\x0bb\x0cc\u2028d\x00e\ufeff",
-    "marks": "{}'\"`\\ $HOME %s",
-}
+    "plain": "one\ntwo\n", "no final newline": "one\ntwo", "empty": "", "blank": " \n\n", "cjk": "日本語の記憶\n中文\n한국어\n",
+    "emoji": "👩‍👧 tea ☕️\n", "crlf": "one\r\ntwo\r\n", "cr": "one\rtwo", "mixed": "one\r\ntwo\nthree",
+    "odd": "a\x0bb\x0cc\u2028d\x00e\ufeff", "marks": "{}'\"`\\ $HOME %s",
+}  # fmt: skip
 PATHS = [
-    "/a.md",
-    "/a/b/c.md",
-    "/my notes/to do.md",
-    "/ü/日本　語.md",
-    "/👩‍👧.md",
-    "/.hidden",
-    "/a..b.md",
-    "/x[1]{2}*.md",
-]
+    "/a.md", "/a/b/c.md", "/my notes/to do.md", "/ü/日本　語.md", "/👩‍👧.md", "/.hidden", "/a..b.md", "/x[1]{2}*.md",
+]  # fmt: skip
 
 
 @pytest.fixture(params=PLACES)
@@ -101,18 +86,11 @@ def test_delete_takes_a_directory_and_not_its_namesakes(place: Place):
 
 
 GLOBS = {
-    "*.md": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md"],
-    "/*.md": ["/a.md"],
-    "**/*.md": ["/a.md", "/d/b.md", "/d/e/c.md"],
-    "d/*.md": ["/d/b.md"],
-    "d/**": ["/d/b.md", "/d/e/c.md", "/d/x.txt"],
+    "*.md": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md"], "/*.md": ["/a.md"],
+    "**/*.md": ["/a.md", "/d/b.md", "/d/e/c.md"], "d/*.md": ["/d/b.md"], "d/**": ["/d/b.md", "/d/e/c.md", "/d/x.txt"],
     "*.{md,txt}": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md", "/d/x.txt"],
-    "?.txt": ["/d/x.txt"],
-    "[ab].md": ["/a.md", "/d/b.md"],
-    ".h/*": ["/.h/c.md"],
-    ".dot": ["/.dot"],
-    "nothing": [],
-}
+    "?.txt": ["/d/x.txt"], "[ab].md": ["/a.md", "/d/b.md"], ".h/*": ["/.h/c.md"], ".dot": ["/.dot"], "nothing": [],
+}  # fmt: skip
 TREE = {"/a.md": "1", "/d/b.md": "2", "/d/e/c.md": "3", "/d/x.txt": "4", "/.h/c.md": "5", "/.dot": "6"}
 
 

@@ -125,19 +125,15 @@ def test_a_user_without_permission():
         def use() -> dict[str, Any]:
             b = DiskBackend(root)
             return {
-                "read closed": b.read("/closed/a.md").error,
-                "read shut": b.read("/open/shut.md").error,
+                "read closed": b.read("/closed/a.md").error, "read shut": b.read("/open/shut.md").error,
                 "download": b.download_files(["/closed/a.md", "/open/shut.md", "/read/a.md"])[0].error,
                 "write read-only folder": b.write("/read/new.md", "x").error,
                 "write read-only file": b.write("/open/mine.md", "y").error,
-                "upload": b.upload_files([("/read/a.md", b"x")])[0].error,
-                "make": b.write("/new/a.md", "x").error,
-                "delete": b.delete("/read/a.md").error,
-                "ls": b.ls("/closed").error,
+                "upload": b.upload_files([("/read/a.md", b"x")])[0].error, "make": b.write("/new/a.md", "x").error,
+                "delete": b.delete("/read/a.md").error, "ls": b.ls("/closed").error,
                 "glob": [b.glob("*.md").truncated, b.glob("*.md").truncation_reason, len(b.glob("*.md").matches or ())],
-                "grep": b.grep("before").error,
-                "write open": b.write("/open/new.md", "x").error,
-            }
+                "grep": b.grep("before").error, "write open": b.write("/open/new.md", "x").error,
+            }  # fmt: skip
 
         denied = "Permission denied"
         assert as_nobody(use) == {

@@ -83,14 +83,11 @@ def home_or_box(i: int) -> str:
 
 BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] = {
     "written whole": ("write_file", 0, lambda i, t: {"file_path": home_or_box(i), "content": f"- first\n{t}\n"}),
-    "edited in": (
-        "edit_file",
-        1,
-        lambda i, t: {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{t}"},
-    ),
+    "edited in": ("edit_file", 1,
+                  lambda i, t: {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{t}"}),
     "in notes": ("write_file", 10, lambda i, t: {"file_path": f"/memory/n{i}.md", "content": t}),
     "with the note tool": ("note", 10, lambda i, t: {"text": t}),
-}
+}  # fmt: skip
 """Way -> (tool, number of its batch, arguments of the call)."""
 
 

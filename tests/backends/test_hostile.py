@@ -35,39 +35,15 @@ def layout(tmp: Path) -> tuple[Path, Path]:
     (root / "file.md").write_text("inside")
     (root / "dir/in.md").write_text("inside")
     links: dict[str, str | Path] = {
-        "in": "file.md",
-        "dotted": "./file.md",
-        "absolute": root / "file.md",
-        "below": "dir/in.md",
-        "in_pipe": "pipe",
-        "part": ".deepnb-part-0",
-        "in_chain": "in",
-        "dir_in": "dir",
-        "out": outside / "secret.md",
-        "dir_out": outside,
-        "relative_out": "../outside/secret.md",
-        "dir_relative_out": "../outside",
-        "dangling": "nothing",
-        "dangling_out": outside / "made.md",
-        "loop": "pool",
-        "pool": "loop",
-        "self": "self",
-        "chain": "chain2",
-        "chain2": "chain3",
-        "chain3": outside / "secret.md",
-        "dir_chain": "dir_chain2",
-        "dir_chain2": outside / "sub",
-        "up": "..",
-        "dot": ".",
-        "slash": "/",
-        "proc": "/proc/self/root",
-        "cwd": "/proc/self/cwd",
-        "dir/deep/out": outside / "secret.md",
-        "dir/deep/dir_out": outside,
-        "dir/deep/up": "../../..",
-        "null": "/dev/null",
-        "link.md ": outside / "secret.md",
-    }
+        "in": "file.md", "dotted": "./file.md", "absolute": root / "file.md", "below": "dir/in.md", "in_pipe": "pipe",
+        "part": ".deepnb-part-0", "in_chain": "in", "dir_in": "dir", "out": outside / "secret.md", "dir_out": outside,
+        "relative_out": "../outside/secret.md", "dir_relative_out": "../outside", "dangling": "nothing",
+        "dangling_out": outside / "made.md", "loop": "pool", "pool": "loop", "self": "self", "chain": "chain2",
+        "chain2": "chain3", "chain3": outside / "secret.md", "dir_chain": "dir_chain2", "dir_chain2": outside / "sub",
+        "up": "..", "dot": ".", "slash": "/", "proc": "/proc/self/root", "cwd": "/proc/self/cwd",
+        "dir/deep/out": outside / "secret.md", "dir/deep/dir_out": outside, "dir/deep/up": "../../..",
+        "null": "/dev/null", "link.md ": outside / "secret.md",
+    }  # fmt: skip
     for name, target in links.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "pipe")
@@ -122,17 +98,11 @@ def state(at: Path) -> dict[str, Any]:
 
 
 OPERATIONS: dict[str, Callable[[BackendProtocol, str], Any]] = {
-    "read": lambda b, p: b.read(p),
-    "write": lambda b, p: b.write(p, "x"),
-    "edit": lambda b, p: b.edit(p, SECRET, "x"),
-    "edit inside": lambda b, p: b.edit(p, "inside", "x"),
-    "upload": lambda b, p: b.upload_files([(p, b"x")])[0],
-    "download": lambda b, p: b.download_files([p])[0],
-    "delete": lambda b, p: b.delete(p),
-    "ls": lambda b, p: b.ls(p),
-    "glob": lambda b, p: b.glob("*", p),
-    "grep": lambda b, p: b.grep(SECRET, p),
-}
+    "read": lambda b, p: b.read(p), "write": lambda b, p: b.write(p, "x"), "edit": lambda b, p: b.edit(p, SECRET, "x"),
+    "edit inside": lambda b, p: b.edit(p, "inside", "x"), "upload": lambda b, p: b.upload_files([(p, b"x")])[0],
+    "download": lambda b, p: b.download_files([p])[0], "delete": lambda b, p: b.delete(p), "ls": lambda b, p: b.ls(p),
+    "glob": lambda b, p: b.glob("*", p), "grep": lambda b, p: b.grep(SECRET, p),
+}  # fmt: skip
 SEARCHES = ("ls", "glob", "grep")
 
 

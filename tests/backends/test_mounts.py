@@ -59,15 +59,10 @@ def test_a_directory_that_others_can_write_to_is_read_only_and_a_line_says_so(tm
     assert shell.session.backend.write("/d/b.md", "x").error is None
 
 
-@every_row(
-    ("spec", "assistant", "space"),
-    [
-        ("store", None, ("filesystem",)),
-        ("store", "a1", ("a1", "filesystem")),
-        ("store:team", "a1", ("team",)),
-        ("store:team/notes", None, ("team", "notes")),
-    ],
-)
+@every_row(("spec", "assistant", "space"), [
+    ("store", None, ("filesystem",)), ("store", "a1", ("a1", "filesystem")), ("store:team", "a1", ("team",)),
+    ("store:team/notes", None, ("team", "notes")),
+])  # fmt: skip
 def test_a_namespace(spec, assistant, space):
     kept = InMemoryStore()
     made = parse_mount(spec, base=Path(), store=kept, assistant_id=assistant)
@@ -83,23 +78,19 @@ def test_back_to_the_state():
 BAD = {
     "": "is not a place to keep files: type disk:DIR, store, store:NAMESPACE or state",
     "./memory": "'./memory' is not a place to keep files: type disk:DIR",
-    "sqlite:x": "is not a place to keep files",
-    "state:x": "is not a place to keep files",
+    "sqlite:x": "is not a place to keep files", "state:x": "is not a place to keep files",
     "disk": "disk: needs a directory: type one, such as disk:./memory",
-    "disk:": "disk: needs a directory",
-    "disk:  ": "disk: needs a directory",
-    "disk:a\0b": "disk: needs a directory",
+    "disk:": "disk: needs a directory", "disk:  ": "disk: needs a directory", "disk:a\0b": "disk: needs a directory",
     "disk:file.txt": "file.txt is a file: type its directory",
     "disk:file.txt/x": "file.txt is a file: type its directory",
     "disk:~nobody-of-this-name/x": "can't be mounted",
     "disk:" + "n" * 300: "can't be mounted (File name too long)",
     "store:": "can't be part of a store's namespace: type store:NAMESPACE with letters",
-    "store:a//b": "can't be part of a store's namespace",
-    "store:a/*": "'*' can't be part of a store's namespace",
+    "store:a//b": "can't be part of a store's namespace", "store:a/*": "'*' can't be part of a store's namespace",
     "store:a.b": "'a.b' can't be part of a store's namespace",
     "store:a b": "'a b' can't be part of a store's namespace",
     "store:langgraph": "'langgraph' can't be part of a store's namespace",
-}
+}  # fmt: skip
 
 
 @every_row("spec", BAD)
@@ -181,11 +172,8 @@ BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowher
 
 @example(
     mine={"/m/x.md": "tea"},
-    hidden=dict.fromkeys(("/m/y.txt", "/m/x.md", "/m"), "tea"),
-    at={"/m"},
-    pattern="**/*",
-    base="/",
-)
+    hidden=dict.fromkeys(("/m/y.txt", "/m/x.md", "/m"), "tea"), at={"/m"}, pattern="**/*", base="/",
+)  # fmt: skip
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*.md", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="m/*", base="/a/")

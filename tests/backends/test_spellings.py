@@ -28,14 +28,9 @@ SPELLINGS = [
     "/box/dir/deep/up/outside/secret.md", "/box/dangling_out",
 ]  # fmt: skip
 TOOLS: dict[str, dict[str, Any]] = {
-    "read_file": {},
-    "write_file": {"content": "x"},
-    "edit_file": {"old_string": SECRET, "new_string": "x"},
-    "delete": {},
-    "ls": {},
-    "glob": {"pattern": "*"},
-    "grep": {"pattern": SECRET, "output_mode": "content"},
-}
+    "read_file": {}, "write_file": {"content": "x"}, "edit_file": {"old_string": SECRET, "new_string": "x"},
+    "delete": {}, "ls": {}, "glob": {"pattern": "*"}, "grep": {"pattern": SECRET, "output_mode": "content"},
+}  # fmt: skip
 WRITES = ("write_file", "edit_file", "delete")
 
 

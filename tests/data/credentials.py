@@ -144,19 +144,15 @@ MAKERS: dict[str, Callable[[random.Random, int], str]] = {
     "aws session token": lambda rng, _: "IQoJb3JpZ2luX2Vj" + _body(rng, B64, 300) + "==",
     "azure storage": lambda rng, _: _b64(rng, 64),
     "azure sas": lambda rng, _: _b64(rng, 32).replace("+", "%2B").replace("/", "%2F").replace("=", "%3D"),
-    "twilio auth token": _plain(HEX, 32),
-    "heroku": lambda rng, _: _uuid(rng),
+    "twilio auth token": _plain(HEX, 32), "heroku": lambda rng, _: _uuid(rng),
     "password in a url": lambda rng, i: _password(rng, i, "!$*_-"),
     "connection string": lambda rng, i: _password(rng, i, "!#$*_-"),
     "password": lambda rng, i: _password(rng, i),
     "password in chinese": lambda rng, i: _password(rng, i, "!#$*_-") if i % 4 else str(rng.randrange(10**7, 10**8)),
     "secret assignment": lambda rng, i: _body(rng, (ALNUM, HEX, LOWER)[i % 3], (24, 40, 32)[i % 3]),
-    "bearer": _plain(ALNUM, 40),
-    "basic header": _basic,
-    "netrc": lambda rng, i: _password(rng, i),
-    "pgpass": lambda rng, i: _password(rng, i, "!#$*_-"),
-    "curl": lambda rng, i: _password(rng, i, "!#*_-"),
-}
+    "bearer": _plain(ALNUM, 40), "basic header": _basic, "netrc": lambda rng, i: _password(rng, i),
+    "pgpass": lambda rng, i: _password(rng, i, "!#$*_-"), "curl": lambda rng, i: _password(rng, i, "!#*_-"),
+}  # fmt: skip
 
 PEM_PLACES: tuple[str, ...] = ("{}", "Put this into ~/.ssh:\n\n```\n{}\n```\nthanks", "  {}", "+{}", "> {}")
 

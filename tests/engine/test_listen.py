@@ -47,21 +47,11 @@ def test_nested_agents_carry_their_path():
     turn = s.run("p")
     seen = [(type(e).__name__, getattr(e, "name", getattr(e, "text", "")), e.path) for e in turn.events]
     assert seen == [
-        ("ModelStarted", "", ()),
-        ("ModelEnded", "", ()),
-        ("ToolStarted", "task", ()),
-        ("ModelStarted", "", ("t1",)),
-        ("ModelEnded", "", ("t1",)),
-        ("ToolStarted", "ls", ("t1",)),
-        ("ToolEnded", "ls", ("t1",)),
-        ("ModelStarted", "", ("t1",)),
-        ("TextDelta", "nested answer", ("t1",)),
-        ("ModelEnded", "", ("t1",)),
-        ("ToolEnded", "task", ()),
-        ("ModelStarted", "", ()),
-        ("TextDelta", "main answer", ()),
-        ("ModelEnded", "", ()),
-    ]
+        ("ModelStarted", "", ()), ("ModelEnded", "", ()), ("ToolStarted", "task", ()), ("ModelStarted", "", ("t1",)),
+        ("ModelEnded", "", ("t1",)), ("ToolStarted", "ls", ("t1",)), ("ToolEnded", "ls", ("t1",)),
+        ("ModelStarted", "", ("t1",)), ("TextDelta", "nested answer", ("t1",)), ("ModelEnded", "", ("t1",)),
+        ("ToolEnded", "task", ()), ("ModelStarted", "", ()), ("TextDelta", "main answer", ()), ("ModelEnded", "", ()),
+    ]  # fmt: skip
     assert turn.text == "main answer"
     assert [c.number for c in turn.calls] == [1, 2, 3, 4]
     assert turn.usage == Usage(40, 8, 16)

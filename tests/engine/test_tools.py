@@ -66,14 +66,9 @@ def test_no_tool_of_a_plain_session_has_indented_lines_as_its_code_has():
 
 
 WINDOWS: list[tuple[int | None, str | None, str]] = [
-    (12_000, None, "short"),
-    (31_999, None, "short"),
-    (32_000, None, "full"),
-    (None, None, "full"),
-    (8_000, "full", "full"),
-    (200_000, "short", "short"),
-    (None, "short", "short"),
-]
+    (12_000, None, "short"), (31_999, None, "short"), (32_000, None, "full"), (None, None, "full"),
+    (8_000, "full", "full"), (200_000, "short", "short"), (None, "short", "short"),
+]  # fmt: skip
 
 
 def asked(window: int | None, text: Any, **more: Any) -> Session:

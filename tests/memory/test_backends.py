@@ -123,12 +123,9 @@ def test_each_change_is_an_entry_with_its_facts(place: Place):
     s.new("b")
     s.memory.write(place.path, "- one\n")
     assert [(e.origin, e.thread, e.turn, e.created) for e in place.entries()] == [
-        ("user", "main", None, True),
-        ("agent", "main", 1, False),
-        ("agent", "main", 1, False),
-        ("external", "b", None, False),
-        ("user", "b", None, False),
-    ]
+        ("user", "main", None, True), ("agent", "main", 1, False), ("agent", "main", 1, False),
+        ("external", "b", None, False), ("user", "b", None, False),
+    ]  # fmt: skip
     log = s.memory.log()
     assert {*log.columns} >= {"id", "at", "origin", "path", "thread", "turn", "note", "diff"}
     assert list(log[log.path == place.path].origin) == ["user", "agent", "agent", "external", "user"]

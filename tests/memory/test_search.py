@@ -46,20 +46,17 @@ def test_the_agent_finds_an_old_note_and_reads_it():
     assert lines == "2: - the gateway host is box-17\n(3 lines in all)"
 
 
-@every_row(
-    ("asked", "says"),
-    [
-        (call("memory_search", query="zebra"), "Nothing in memory fits that."),
-        (call("memory_search", query='"; DROP NEAR( * ^'), "Nothing in memory fits that."),
-        (call("memory_search", query="gateway", k=-3), "box-17"),
-        (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
-        (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
-        (get(7), f"Error: {OLD} has 1 lines"),
-        (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
-        (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is not a memory file"),
-        (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is not a memory file"),
-    ],
-)
+@every_row(("asked", "says"), [
+    (call("memory_search", query="zebra"), "Nothing in memory fits that."),
+    (call("memory_search", query='"; DROP NEAR( * ^'), "Nothing in memory fits that."),
+    (call("memory_search", query="gateway", k=-3), "box-17"),
+    (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
+    (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
+    (get(7), f"Error: {OLD} has 1 lines"),
+    (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
+    (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is not a memory file"),
+    (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is not a memory file"),
+])  # fmt: skip
 def test_what_the_tools_say(asked, says: str):
     s = session(asked, "done")
     s.memory.write(OLD, "- the gateway host is box-17\n")

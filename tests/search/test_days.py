@@ -42,38 +42,21 @@ def test_words_that_are_relative_are_not_searched_for_and_others_are() -> None:
     assert "März" in asked_days("Was sagte Ann im März?", TODAY).rest
 
 
-@every_row(
-    ("question", "alone"),
-    [
-        ("How did Thursday go?", True),
-        ("recap of 14 March, please", True),
-        ("Was stand gestern in meinen Notizen?", True),
-        ("la semana pasada, ¿qué hicimos?", True),
-        ("先月のまとめ", True),
-        ("war last week", False),
-        ("the log file of yesterday", False),
-        ("☂ yesterday", False),
-        ("C++ yesterday", False),
-        ("昨天的会议", False),
-        ("昨日のリンゴ", False),
-        ("what did I do?", False),
-    ],
-)
+@every_row(("question", "alone"), [
+    ("How did Thursday go?", True), ("recap of 14 March, please", True), ("Was stand gestern in meinen Notizen?", True),
+    ("la semana pasada, ¿qué hicimos?", True), ("先月のまとめ", True), ("war last week", False),
+    ("the log file of yesterday", False), ("☂ yesterday", False), ("C++ yesterday", False), ("昨天的会议", False),
+    ("昨日のリンゴ", False), ("what did I do?", False),
+])  # fmt: skip
 def test_words_that_ask_for_nothing_else_leave_the_day_alone(question: str, alone: bool) -> None:
     assert (asked_days(question, TODAY).alone is not None) == alone
 
 
-@every_row(
-    ("text", "says"),
-    [
-        ("1:56 pm on 8 May, 2023", "2023-05-08"),
-        ("2022年9月7日 下午6:41", "2022-09-07"),
-        ("/memory/2024-05-06.md", "2024-05-06"),
-        ("March 3, 2024", "2024-03-03"),
-        ("Saturday", "None"),
-        ("2024-13-45", "None"),
-    ],
-)
+@every_row(("text", "says"), [
+    ("1:56 pm on 8 May, 2023", "2023-05-08"), ("2022年9月7日 下午6:41", "2022-09-07"),
+    ("/memory/2024-05-06.md", "2024-05-06"), ("March 3, 2024", "2024-03-03"), ("Saturday", "None"),
+    ("2024-13-45", "None"),
+])  # fmt: skip
 def test_the_day_of_a_text(text: str, says: str) -> None:
     assert str(day_of(text)) == says
 
@@ -97,17 +80,12 @@ NOTES = {
 }
 
 
-@every_row(
-    ("question", "dish"),
-    [
-        ("what did Nora have for supper on 9 May?", "dumplings"),
-        ("what did Nora have for supper on 2024-05-03?", "trout"),
-        ("what did Nora have for supper yesterday?", "lentils"),
-        ("what did Nora have for supper last Tuesday?", "pancakes"),
-        ("Nora 五月三日 supper", "trout"),
-        ("Nora 上周 supper", "pancakes"),
-    ],
-)
+@every_row(("question", "dish"), [
+    ("what did Nora have for supper on 9 May?", "dumplings"), ("what did Nora have for supper on 2024-05-03?", "trout"),
+    ("what did Nora have for supper yesterday?", "lentils"),
+    ("what did Nora have for supper last Tuesday?", "pancakes"),
+    ("Nora 五月三日 supper", "trout"), ("Nora 上周 supper", "pancakes"),
+])  # fmt: skip
 def test_a_note_of_the_day_that_is_asked_about_comes_first(question: str, dish: str) -> None:
     index = Index()
     index.update(dict(NOTES))

@@ -44,17 +44,14 @@ def test_a_long_one_is_parted_at_its_lines() -> None:
     assert [unit.start for unit in units[1:]] == [unit.end + 1 for unit in units[:-1]]
 
 
-@every_row(
-    "text",
-    [
-        "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
-        "Met Anna about the budget\nCalled the plumber\nbought milk",
-        "Ana: the bees have left the hive below the mill, and I have seen them go\nBen: then they are in the meadow now",
-        "- the bees have left the hive below the mill, and I have seen them going\n- they are in the meadow behind it",
-        "```\nthe bees have left the hive below the mill, and I have seen them going\nto the meadow\n```",
-        "| the bees have left the hive below the mill, and I have seen them going |\n| to the meadow |",
-    ],
-)
+@every_row("text", [
+    "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
+    "Met Anna about the budget\nCalled the plumber\nbought milk",
+    "Ana: the bees have left the hive below the mill, and I have seen them go\nBen: then they are in the meadow now",
+    "- the bees have left the hive below the mill, and I have seen them going\n- they are in the meadow behind it",
+    "```\nthe bees have left the hive below the mill, and I have seen them going\nto the meadow\n```",
+    "| the bees have left the hive below the mill, and I have seen them going |\n| to the meadow |",
+])  # fmt: skip
 def test_lines_that_are_things_by_themselves_stay_so(text: str) -> None:
     assert all(first == last for first, last in lines(text))
 

@@ -57,15 +57,10 @@ def test_nonsense_finds_nothing() -> None:
         assert {query: hits for query in nonsense() if (hits := index.search(query, today=TODAY))} == {}
 
 
-@every_row(
-    ("question", "paths"),
-    [
-        ("what did we do yesterday about the lease?", ["/memory/2026-11-18.md"]),
-        ("zzzz yesterday", []),
-        ("What did I do on November 8th, 2026?", []),
-        ("昨天的租约", ["/memory/2026-11-18.md"]),
-    ],
-)
+@every_row(("question", "paths"), [
+    ("what did we do yesterday about the lease?", ["/memory/2026-11-18.md"]),
+    ("zzzz yesterday", []), ("What did I do on November 8th, 2026?", []), ("昨天的租约", ["/memory/2026-11-18.md"]),
+])  # fmt: skip
 def test_a_day_beside_another_word_gives_what_has_the_word(question: str, paths: list[str]) -> None:
     hits = notes().search(NOTES, question, f"{TODAY}T21:00:00+01:00", 1)
     assert [hit.path for hit in hits] == paths

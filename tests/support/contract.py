@@ -166,13 +166,10 @@ def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
     for of_tools, some in groupby(told, lambda e: isinstance(e, ToolStarted | ToolEnded)):
         events += sorted(some, key=lambda e, of=of_tools: e.id if of else "")  # type: ignore[misc]  # ran side by side
     return {
-        "prompt": turn.prompt,
-        "text": turn.text,
-        "usage": _plain(turn.usage, ids),
-        "error": turn.error,
+        "prompt": turn.prompt, "text": turn.text, "usage": _plain(turn.usage, ids), "error": turn.error,
         "interrupted": turn.interrupted,
         "events": [[type(e).__name__, _plain(e, ids)] for e in events if thoughts or not isinstance(e, ThinkingDelta)],
-    }
+    }  # fmt: skip
 
 
 _OWN = ("tools", "total")

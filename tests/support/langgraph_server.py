@@ -34,14 +34,8 @@ class LangGraphServer:
         self.url = f"http://127.0.0.1:{port}"
         self._app, self._log = app, home / "log"
         self._command = [
-            str(programs / "langgraph"),
-            "dev",
-            "--no-browser",
-            "--no-reload",
-            "--port",
-            str(port),
-            *options,
-        ]
+            str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port), *options,
+        ]  # fmt: skip
         self._env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **QUIET, **env}
         self._process: subprocess.Popen[Any] | None = None
 

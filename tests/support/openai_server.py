@@ -93,12 +93,9 @@ def _call(index: int, call: Use) -> Iterator[dict[str, Any]]:
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": "some-model",
+        "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "some-model",
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-    }
+    }  # fmt: skip
 
 
 def _event(chunk: dict[str, Any]) -> bytes:
@@ -122,12 +119,9 @@ def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]], number
     for index, one in enumerate(answer):
         yield from _item(index, one, items, number)
     usage = {
-        "input_tokens": seen.input,
-        "input_tokens_details": {"cached_tokens": seen.read},
-        "output_tokens": 20,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": seen.input + 20,
-    }
+        "input_tokens": seen.input, "input_tokens_details": {"cached_tokens": seen.read}, "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": seen.input + 20,
+    }  # fmt: skip
     done = {**head, **_MORE, "status": "completed", "output": items, "usage": usage}
     yield {"type": "response.completed", "response": done}
 

@@ -71,12 +71,8 @@ def test_parts_by_their_tags():
     memory = f"{MEMORY_OPEN}a </memory_guidelines> b{GUIDELINES_CLOSE}"
     skills = f"{SKILLS_OPEN}s{SKILLS_CLOSE}"
     assert system_parts(f"base {memory} between {skills} end") == [
-        ("system", "base "),
-        ("memory", memory),
-        ("system", " between "),
-        ("skills", skills),
-        ("system", " end"),
-    ]
+        ("system", "base "), ("memory", memory), ("system", " between "), ("skills", skills), ("system", " end"),
+    ]  # fmt: skip
     assert system_parts("base") == [("system", "base")]
     assert system_parts("") == []
 
@@ -178,18 +174,12 @@ def test_a_price_that_is_none_is_one_line(prices):
         Session(prices=prices)
 
 
-@every_row(
-    ("name", "model", "label", "found"),
-    [
-        ("gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
-        ("openai:gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
-        ("openai:gpt-5.2", "gpt-5.2", "offline", True),
-        ("offline", "", "offline", True),
-        ("offline", "gpt-5.2", "offline", False),
-        ("gpt-5", "gpt-5.2", "openai:gpt-5.2", False),
-        ("ollama:qwen3:8b", "qwen3:8b", "ollama:qwen3:8b", True),
-    ],
-)
+@every_row(("name", "model", "label", "found"), [
+    ("gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True), ("openai:gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
+    ("openai:gpt-5.2", "gpt-5.2", "offline", True), ("offline", "", "offline", True),
+    ("offline", "gpt-5.2", "offline", False), ("gpt-5", "gpt-5.2", "openai:gpt-5.2", False),
+    ("ollama:qwen3:8b", "qwen3:8b", "ollama:qwen3:8b", True),
+])  # fmt: skip
 def test_a_price_goes_by_either_name(name, model, label, found):
     from deepnb.values.turn import price_of
 

@@ -21,18 +21,13 @@ def parts(tools: str = "t", system: str = "s", memory: str = "m", *talk: str) ->
 TALK = ("u1", "a1", "u2")
 
 
-@every_row(
-    ("now", "marks", "unknown"),
-    [
-        (parts("t", "s", "m", *TALK, "a2", "u3"), 4_051, 4_051),
-        (parts("t", "s", "m2", *TALK, "a2", "u3"), 3_500, 1_501),
-        (parts("t", "s2", "m", *TALK, "a2", "u3"), 0, 0),
-        (parts("t2", "s", "m", *TALK, "a2", "u3"), 0, 0),
-        (parts("t", "s", "m", "sum", "u3"), 3_901, 3_901),
-        (parts("t", "s", "m", "u1", "a1b", "u2", "a2"), 3_951, 3_951),
-        (parts("t", "s", "m", "u1", "a1", "u2b", "a2"), 3_951, 4_001),
-    ],
-)
+@every_row(("now", "marks", "unknown"), [
+    (parts("t", "s", "m", *TALK, "a2", "u3"), 4_051, 4_051), (parts("t", "s", "m2", *TALK, "a2", "u3"), 3_500, 1_501),
+    (parts("t", "s2", "m", *TALK, "a2", "u3"), 0, 0), (parts("t2", "s", "m", *TALK, "a2", "u3"), 0, 0),
+    (parts("t", "s", "m", "sum", "u3"), 3_901, 3_901),
+    (parts("t", "s", "m", "u1", "a1b", "u2", "a2"), 3_951, 3_951),
+    (parts("t", "s", "m", "u1", "a1", "u2b", "a2"), 3_951, 4_001),
+])  # fmt: skip
 def test_cacheable_is_what_the_provider_can_have_kept(now, marks, unknown):
     """With marks the prefix up to the last of them; with tools above or below the system prompt what is the same in both."""
     before = parts("t", "s", "m", *TALK)

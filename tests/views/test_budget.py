@@ -159,13 +159,10 @@ def test_the_plot_stays_in_its_frame(figures, marks, line):
 
 
 HEAD = (
-    Sent("tools", "grep", "{}", 1_500),
-    Sent("tools", "mine", "{}", 565),
-    Sent("system", "system prompt", "You", 512),
-    Sent("memory", "memory", "<", 5),
-    Sent("memory", "/AGENTS.md", "- tea", 205),
+    Sent("tools", "grep", "{}", 1_500), Sent("tools", "mine", "{}", 565), Sent("system", "system prompt", "You", 512),
+    Sent("memory", "memory", "<", 5), Sent("memory", "/AGENTS.md", "- tea", 205),
     Sent("memory", "guidelines", "g", 100),
-)
+)  # fmt: skip
 BODY = GrowingList[tuple[Sent, ...]]().replace_from(0, [(Sent("user", "user", "why <b>so</b>?", 2_317),)])
 ITEMS = replace(
     BUDGET,

@@ -37,17 +37,10 @@ def test_the_words_that_changed_are_marked():
     assert "<del" not in shown
 
 
-@every_row(
-    ("before", "after", "signs"),
-    [
-        (None, "a\nb\n", "@++"),
-        ("a\nb\n", None, "@--"),
-        ("a", "a\n", "@-\\+"),
-        ("a\n", "", "@-"),
-        (None, "", ""),
-        ("", None, ""),
-    ],
-)
+@every_row(("before", "after", "signs"), [
+    (None, "a\nb\n", "@++"), ("a\nb\n", None, "@--"), ("a", "a\n", "@-\\+"), ("a\n", "", "@-"), (None, "", ""),
+    ("", None, ""),
+])  # fmt: skip
 def test_files_that_come_and_go(before, after, signs):
     diff = FileDiff("/a", before, after)
     assert "".join(row.sign for row in rows(diff)) == signs

@@ -12,62 +12,35 @@ from tests.support.hostile_views import views
 from tests.support.tables import every_row
 
 SAFE = {
-    "inline": "[there](https://a.example/x?y=1&z=2)",
-    "with a title": '[there](http://a.example "a title")',
-    "reference": "[there][1]\n\n[1]: https://a.example",
-    "in angles": "<https://a.example>",
-    "mail": "<me@a.example>",
+    "inline": "[there](https://a.example/x?y=1&z=2)", "with a title": '[there](http://a.example "a title")',
+    "reference": "[there][1]\n\n[1]: https://a.example", "in angles": "<https://a.example>", "mail": "<me@a.example>",
     "in a table": "| a |\n|---|\n| [there](https://a.example) |",
-    "in a heading": "# [there](https://a.example)",
-    "a picture": "![alt](https://a.example/p.png)",
+    "in a heading": "# [there](https://a.example)", "a picture": "![alt](https://a.example/p.png)",
     "a picture in a link": "[![alt](https://a.example/p.png)](https://b.example)",
-}
+}  # fmt: skip
 UNSAFE = (
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    " javascript:alert(1)",
-    "java\tscript:alert(1)",
-    "java&#115;cript:alert(1)",
-    "javascript&colon;alert(1)",
-    "data:text/html,<b>x</b>",
-    "data:image/svg+xml;base64,PHN2Zz4=",
-    "vbscript:msgbox(1)",
-    "file:///etc/passwd",
-    "blob:https://a.example/1",
-    "//a.example/x",
-    "/logout",
-    "#top",
-    "?a=b",
-)
+    "javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
+    "java&#115;cript:alert(1)", "javascript&colon;alert(1)", "data:text/html,<b>x</b>",
+    "data:image/svg+xml;base64,PHN2Zz4=", "vbscript:msgbox(1)", "file:///etc/passwd", "blob:https://a.example/1",
+    "//a.example/x", "/logout", "#top", "?a=b",
+)  # fmt: skip
 WRITTEN = ("[x]({})", "[x](<{}>)", "<{}>", "![x]({})", "[x][1]\n\n[1]: {}", '<a href="{}">x</a>', "<img src='{}'>")
 PICTURES = (
-    "![alt](https://a.example/p.png)",
-    "![alt][p]\n\n[p]: https://a.example/p.png",
-    "<img src=https://a.example/p.png>",
+    "![alt](https://a.example/p.png)", "![alt][p]\n\n[p]: https://a.example/p.png", "<img src=https://a.example/p.png>",
     "<img srcset='https://a.example/p.png 2x'>",
     "<picture><source srcset=https://a.example/p.png></picture>",
     "<svg><image href=https://a.example/p.png /></svg>",
-    "<p style='background:url(https://a.example/p.png)'>x</p>",
-    "<style>@import 'https://a.example/p.css'</style>",
-    "<link rel=stylesheet href=https://a.example/p.css>",
-    "<input type=image src=https://a.example/p.png>",
-    "<table background=https://a.example/p.png></table>",
-    "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
-    "![alt](data:image/png;base64,PHN2Zz4=)",
-    "![alt](data:image/png,iVBORw0KGgo=)",
+    "<p style='background:url(https://a.example/p.png)'>x</p>", "<style>@import 'https://a.example/p.css'</style>",
+    "<link rel=stylesheet href=https://a.example/p.css>", "<input type=image src=https://a.example/p.png>",
+    "<table background=https://a.example/p.png></table>", "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![alt](data:image/png;base64,PHN2Zz4=)", "![alt](data:image/png,iVBORw0KGgo=)",
     "![alt](data:text/html;base64,iVBORw0KGgo=)",
     "![alt](<data:image/png;base64,iVBORw0KGgo= onerror=alert(1)>)",
     "[alt](data:image/png;base64,iVBORw0KGgo=)",
-)
+)  # fmt: skip
 TEMPLATES = (
-    "{{1234*5678}}",
-    "{%set x=1%}",
-    "{#note#}",
-    "${1234*5678}",
-    "<%=1234*5678%>",
-    "#{1234*5678}",
-    "{1234*5678}",
-)
+    "{{1234*5678}}", "{%set x=1%}", "{#note#}", "${1234*5678}", "<%=1234*5678%>", "#{1234*5678}", "{1234*5678}",
+)  # fmt: skip
 
 
 OPENS_APART = re.compile(r'<a href="(?:https?://|mailto:)[^"]*" target="_blank" rel="noopener noreferrer">')

@@ -22,18 +22,10 @@ def _view(file=None, prompt=None, **more):
     )
 
 
-@every_row(
-    ("file", "prompt", "state"),
-    [
-        ("- a\n", "- a\n", "same"),
-        ("- a\n- b\n", "- a\n", "newer"),
-        ("- a\n", None, "new"),
-        ("- a\n", "", "new"),
-        (None, "- a\n", "gone"),
-        ("", None, "empty"),
-        ("", "- a\n", "newer"),
-    ],
-)
+@every_row(("file", "prompt", "state"), [
+    ("- a\n", "- a\n", "same"), ("- a\n- b\n", "- a\n", "newer"), ("- a\n", None, "new"), ("- a\n", "", "new"),
+    (None, "- a\n", "gone"), ("", None, "empty"), ("", "- a\n", "newer"),
+])  # fmt: skip
 def test_how_a_file_stands_to_the_prompt(file, prompt, state):
     (shown,) = _view(file, prompt).files
     assert shown.state == state

@@ -34,17 +34,11 @@ def segments(*events) -> Segments:
 
 
 INSIDE = (
-    started("a", "critic", "look at the text"),
-    ended("a"),
-    ToolStarted("l", "ls", {"path": "/"}, ("a",)),
-    ToolEnded("l", "ls", "['/x.md']", "ok", 0.01, ("a",)),
-    started("b", "other", "deeper", "a"),
-    ended("a", "b"),
-    TextDelta("found", 3, ("a", "b")),
-    ToolEnded("b", "task", "found", "ok", 1.0, ("a",)),
-    TextDelta("all ", 4, ("a",)),
+    started("a", "critic", "look at the text"), ended("a"), ToolStarted("l", "ls", {"path": "/"}, ("a",)),
+    ToolEnded("l", "ls", "['/x.md']", "ok", 0.01, ("a",)), started("b", "other", "deeper", "a"), ended("a", "b"),
+    TextDelta("found", 3, ("a", "b")), ToolEnded("b", "task", "found", "ok", 1.0, ("a",)), TextDelta("all ", 4, ("a",)),
     TextDelta("is well", 4, ("a",)),
-)
+)  # fmt: skip
 WHOLE = (*INSIDE, ended("a"), ToolEnded("a", "task", "all is well", "ok", 2.0))
 
 

@@ -71,20 +71,12 @@ def test_types_have_the_names_they_have_with_pandas(made):
     day = datetime.date(2024, 1, 1)
     zoned = [datetime.datetime(2024, 7, 1, 5, tzinfo=datetime.UTC)] * 2
     berlin = pl.Series(zoned).dt.convert_time_zone("Europe/Berlin")
-    frame = pl.DataFrame(
-        {
-            "zoned": berlin,
-            "day": [day, None],
-            "time": [datetime.time(1, 2)] * 2,
-            "lag": [datetime.timedelta(days=1)] * 2,
-            "price": [Decimal("1234.56"), None],
-            "group": pl.Series(["a", "b"], dtype=pl.Categorical),
-            "small": pl.Series([1, 2], dtype=pl.UInt8),
-            "half": pl.Series([0.5, 1.5], dtype=pl.Float32),
-            "huge": [2**60 + 1, None],
-            "nothing": [None, None],
-        }
-    )
+    frame = pl.DataFrame({
+        "zoned": berlin, "day": [day, None], "time": [datetime.time(1, 2)] * 2, "lag": [datetime.timedelta(days=1)] * 2,
+        "price": [Decimal("1234.56"), None], "group": pl.Series(["a", "b"], dtype=pl.Categorical),
+        "small": pl.Series([1, 2], dtype=pl.UInt8), "half": pl.Series([0.5, 1.5], dtype=pl.Float32),
+        "huge": [2**60 + 1, None], "nothing": [None, None],
+    })  # fmt: skip
     text = describe("t", frame if made is pl.DataFrame else frame.to_arrow(), 3000)
     assert column_lines(text) == [
         "zoned | datetime (Europe/Berlin) | 2 | min 2024-07-01 07:00:00, max 2024-07-01 07:00:00",

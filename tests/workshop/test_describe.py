@@ -15,16 +15,11 @@ from deepnb.workshop.exact import figure
 from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 
-PLANETS = pd.DataFrame(
-    {
-        "name": ["Mercury", "Venus", "Earth", "Jupiter"],
-        "gravity_m_s2": [3.7, 8.87, 9.80665, 23.12],
-        "moons": [0, 0, 1, 95],
-        "rings": [False, False, False, True],
-        "seen": pd.date_range("2024-01-01", periods=4),
-        "note": [None, "hot, very", None, "big"],
-    }
-)
+PLANETS = pd.DataFrame({
+    "name": ["Mercury", "Venus", "Earth", "Jupiter"], "gravity_m_s2": [3.7, 8.87, 9.80665, 23.12],
+    "moons": [0, 0, 1, 95], "rings": [False, False, False, True], "seen": pd.date_range("2024-01-01", periods=4),
+    "note": [None, "hot, very", None, "big"],
+})  # fmt: skip
 
 
 class Hostile:
@@ -80,21 +75,15 @@ def test_a_series_is_a_table_of_one_column():
     )
 
 
-@every_row(
-    "frame",
-    [
-        pd.DataFrame(),
-        pd.DataFrame({"a": []}),
-        pd.DataFrame({"a": [None, None]}),
-        pd.DataFrame([[1, "a"], [2, "b"]], columns=["x", "x"]),
-        pd.DataFrame({"l": [[1], {}, "t"], "h": [Hostile()] * 3, "p": pd.period_range("2024", periods=3, freq="D")}),
-        pd.DataFrame({"i": pd.array([1, None], dtype="Int64"), "b": pd.array([True, None], dtype="boolean")}),
-        pd.DataFrame({"f": [float("nan"), float("inf")], "z": pd.to_datetime(["2024-01-01", None], utc=True)}),
-        PLANETS.groupby(["rings", "name"])["moons"].sum(),
-        pd.DataFrame({"v": [1, 2]}, index=[0.5, 1.5]),
-        pd.DataFrame({("a", 1): [1], ("b", 2): ["x"]}),
-    ],
-)
+@every_row("frame", [
+    pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}),
+    pd.DataFrame([[1, "a"], [2, "b"]], columns=["x", "x"]),
+    pd.DataFrame({"l": [[1], {}, "t"], "h": [Hostile()] * 3, "p": pd.period_range("2024", periods=3, freq="D")}),
+    pd.DataFrame({"i": pd.array([1, None], dtype="Int64"), "b": pd.array([True, None], dtype="boolean")}),
+    pd.DataFrame({"f": [float("nan"), float("inf")], "z": pd.to_datetime(["2024-01-01", None], utc=True)}),
+    PLANETS.groupby(["rings", "name"])["moons"].sum(), pd.DataFrame({"v": [1, 2]}, index=[0.5, 1.5]),
+    pd.DataFrame({("a", 1): [1], ("b", 2): ["x"]}),
+])  # fmt: skip
 def test_odd_tables_are_described(frame):
     text = describe("t", frame)
     assert text.startswith("t: ") and "column | type" in text and "unprintable DataFrame" not in text
@@ -113,23 +102,17 @@ def test_columns_are_summarized_only_where_shown():
     assert len(describe("big", pd.DataFrame(np.zeros((10, 20_000))))) <= 1500
 
 
-@every_row(
-    ("value", "text"),
-    [
-        (3, "x: int, 3"),
-        (None, "x: NoneType, None"),
-        ("it's", 'x: str, "it\'s"'),
-        ("y" * 200, "x: str, 200 characters\n'" + "y" * 200 + "'"),
-        ([1, "a"], "x: list, 2 items\n  1\n  'a'"),
-        ({"a": [1]}, "x: dict, 1 item\n  'a': [1]"),
-        (list(range(20)), "x: list, 20 items\n" + "".join(f"  {i}\n" for i in range(8)) + "  12 more items not shown"),
-        (np.arange(3.0), "x: ndarray, shape (3,), float64\n  min 0, mean 1, max 2\n  first values: 0, 1, 2"),
-        (np.array(["a"]), "x: ndarray, shape (1,), <U1\n  first values: a"),
-        (np.float64(2.5), "x: float64, 2.5"),
-        (greet, "x: function, greet(name, *, loud=False)\n  Say hello."),
-        (Hostile, "x: class, Hostile()"),
-    ],
-)
+@every_row(("value", "text"), [
+    (3, "x: int, 3"), (None, "x: NoneType, None"), ("it's", 'x: str, "it\'s"'),
+    ("y" * 200, "x: str, 200 characters\n'" + "y" * 200 + "'"), ([1, "a"], "x: list, 2 items\n  1\n  'a'"),
+    ({"a": [1]}, "x: dict, 1 item\n  'a': [1]"),
+    (list(range(20)), "x: list, 20 items\n" + "".join(f"  {i}\n" for i in range(8)) + "  12 more items not shown"),
+    (np.arange(3.0), "x: ndarray, shape (3,), float64\n  min 0, mean 1, max 2\n  first values: 0, 1, 2"),
+    (np.array(["a"]), "x: ndarray, shape (1,), <U1\n  first values: a"),
+    (np.float64(2.5), "x: float64, 2.5"),
+    (greet, "x: function, greet(name, *, loud=False)\n  Say hello."),
+    (Hostile, "x: class, Hostile()"),
+])  # fmt: skip
 def test_other_values(value, text):
     assert describe("x", value) == text
 
@@ -159,12 +142,9 @@ def test_the_list_of_variables_is_the_users_own():
     assert list_of_variables(namespace) == "(no variables)"
     namespace |= {"planets": PLANETS, "moons": PLANETS["moons"], "n": 3, "greet": greet, "a": np.zeros((2, 2))}
     assert list_of_variables(namespace).splitlines() == [
-        "planets: DataFrame, 4 rows x 6 columns",
-        "moons: Series, 4 rows",
-        "n: int, 3",
-        "greet: function, greet(name, *, loud=False)",
-        "a: ndarray, shape (2, 2), float64",
-    ]
+        "planets: DataFrame, 4 rows x 6 columns", "moons: Series, 4 rows", "n: int, 3",
+        "greet: function, greet(name, *, loud=False)", "a: ndarray, shape (2, 2), float64",
+    ]  # fmt: skip
     assert list_of_variables({f"v{i}": i for i in range(150)}).splitlines()[-1] == "50 more variables not shown"
 
 
@@ -300,15 +280,10 @@ def test_columns_with_few_values_show_the_size_of_each_group():
 KEY = "sk-ant-api03-Zk39fjQ0aLw82mNbVcXz71PqRsTuYw5E"
 
 
-@every_row(
-    "namespace",
-    [
-        {"password": "correct-Horse7-battery"},
-        {"x": KEY},
-        {"config": {"password": "correct-Horse7-battery"}},
-        {"x": [KEY]},
-    ],
-)
+@every_row("namespace", [
+    {"password": "correct-Horse7-battery"}, {"x": KEY}, {"config": {"password": "correct-Horse7-battery"}},
+    {"x": [KEY]},
+])  # fmt: skip
 def test_what_looks_like_a_credential_is_not_shown(namespace):
     (name, value) = next(iter(namespace.items()))
     shown = describe(name, value) + list_of_variables(namespace)

@@ -39,21 +39,12 @@ def test_the_failing_line_and_the_variable_are_in_the_text(case: ErrorCase, tmp_
 def test_a_frame_has_its_lines_what_failed_and_the_variables() -> None:
     shown = text("def mean(values):\n    total = sum(values)\n    return total / len(values)", "mean([])")
     assert shown.splitlines() == [
-        "Traceback (most recent call last):",
-        "  Cell In[2], line 1, in <module>",
-        "    >   1 | mean([])",
-        "    variables:",
-        "      mean: function, mean(values)",
-        "  Cell In[1], line 3, in mean",
-        "        1 | def mean(values):",
-        "        2 |     total = sum(values)",
-        "    >   3 |     return total / len(values)",
-        "    failing expression: total / len(values)",
-        "    variables:",
-        "      total: int, 0",
-        "      values: list, 0 items",
-        "ZeroDivisionError: division by zero",
-    ]
+        "Traceback (most recent call last):", "  Cell In[2], line 1, in <module>", "    >   1 | mean([])",
+        "    variables:", "      mean: function, mean(values)", "  Cell In[1], line 3, in mean",
+        "        1 | def mean(values):", "        2 |     total = sum(values)",
+        "    >   3 |     return total / len(values)", "    failing expression: total / len(values)", "    variables:",
+        "      total: int, 0", "      values: list, 0 items", "ZeroDivisionError: division by zero",
+    ]  # fmt: skip
 
 
 def test_frames_of_libraries_are_a_line_each_and_few() -> None:

@@ -64,25 +64,17 @@ def test_stderr_is_named_and_order_is_kept() -> None:
     assert result.text.startswith("a\nd\nstderr:\nb\nc")
 
 
-@every_row(
-    ("code", "told"),
-    [
-        ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
-        (
-            "def f(a):\n    return a['b']\nf({})",
-            "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']",
-        ),
-        ("def f(:", "SyntaxError"),
-        ("import sys\nsys.exit(3)", "the code called exit (3)"),
-        ("raise SystemExit", "the code called exit (None)"),
-        ("input('name?')", "input() can't be used in run_python"),
-        ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
-        ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
-        ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
-        ("def f():\n    f()\nf()", "RecursionError"),
-        ("raise BaseException('odd')", "BaseException: odd"),
-    ],
-)
+@every_row(("code", "told"), [
+    ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
+    ("def f(a):\n    return a['b']\nf({})",
+     "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']"),
+    ("def f(:", "SyntaxError"), ("import sys\nsys.exit(3)", "the code called exit (3)"),
+    ("raise SystemExit", "the code called exit (None)"), ("input('name?')", "input() can't be used in run_python"),
+    ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
+    ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
+    ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
+    ("def f():\n    f()\nf()", "RecursionError"), ("raise BaseException('odd')", "BaseException: odd"),
+])  # fmt: skip
 def test_an_error_is_a_short_text(code: str, told: str) -> None:
     result, outputs, _ = ran(code)
     assert result.failed and told in result.text and len(result.text) < 1_200

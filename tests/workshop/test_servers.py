@@ -22,21 +22,15 @@ from deepnb.workshop.server_facts import (
 from tests.support.tables import every_row
 
 
-@every_row(
-    ("spec", "name"),
-    [
-        ("mcp:python server.py", "server"),
-        ("mcp:/usr/bin/python3.12 -m my.weather", "my_weather"),
-        ("mcp:python -c 'print(1)'", "python"),
-        ("mcp:npx -y @scope/server-files@1.2 /data", "server_files"),
-        ("mcp:uv run --script tools/calc.py", "calc"),
-        ("mcp:docker run -i --rm files", "files"),
-        ("mcp:./my-server --port 3", "my_server"),
-        ("mcp:http://127.0.0.1:8000/mcp", "mcp_127_0_0_1"),
-        ("mcp:https://Tools.Example.com/mcp", "tools_example_com"),
-        (f"mcp:{'long-' * 20}", "long_long_long_long_long_long"),
-    ],
-)
+@every_row(("spec", "name"), [
+    ("mcp:python server.py", "server"), ("mcp:/usr/bin/python3.12 -m my.weather", "my_weather"),
+    ("mcp:python -c 'print(1)'", "python"),
+    ("mcp:npx -y @scope/server-files@1.2 /data", "server_files"),
+    ("mcp:uv run --script tools/calc.py", "calc"), ("mcp:docker run -i --rm files", "files"),
+    ("mcp:./my-server --port 3", "my_server"), ("mcp:http://127.0.0.1:8000/mcp", "mcp_127_0_0_1"),
+    ("mcp:https://Tools.Example.com/mcp", "tools_example_com"),
+    (f"mcp:{'long-' * 20}", "long_long_long_long_long_long"),
+])  # fmt: skip
 def test_a_name_is_made_of_it(spec, name):
     made = address(spec)
     assert made.name == name and str(made) == spec
@@ -49,16 +43,13 @@ def test_quotes_and_options_of_the_command_are_its_own():
     assert str(made) == "--name calc --env A,B mcp:serve 'two words' --name x --env Y"
 
 
-@every_row(
-    ("spec", "name", "line"),
-    [
-        ("mcp:", None, "mcp: needs a command or a URL"),
-        ("mcp:serve 'x", None, "a quote in the command is not closed"),
-        *((f"mcp:{url}", None, "is not a URL") for url in ("http://", "http://h:99999/", "http://h/a b")),
-        ("mcp:http://ana:secret@h/", None, "can't hold a password"),
-        *(("mcp:serve", name, "can't be the name of a server") for name in ("a__b", "_a", "a_", "", "a" * 31, "a.b")),
-    ],
-)
+@every_row(("spec", "name", "line"), [
+    ("mcp:", None, "mcp: needs a command or a URL"),
+    ("mcp:serve 'x", None, "a quote in the command is not closed"),
+    *((f"mcp:{url}", None, "is not a URL") for url in ("http://", "http://h:99999/", "http://h/a b")),
+    ("mcp:http://ana:secret@h/", None, "can't hold a password"),
+    *(("mcp:serve", name, "can't be the name of a server") for name in ("a__b", "_a", "a_", "", "a" * 31, "a.b")),
+])  # fmt: skip
 def test_what_is_none_is_one_line(spec, name, line):
     with pytest.raises(DeepnbError, match=line) as error:
         address(spec, name)
@@ -97,15 +88,10 @@ def test_laws_of_names(names):
     assert len(made) + len(left_out) == len(names)
 
 
-@every_row(
-    ("own", "name"),
-    [
-        ("write_file", "calc__write_file"),
-        ("x__write_file", "calc__x__write_file"),
-        ("../../etc", "calc________etc"),
-        ("größe\n", "calc__gr__e_"),
-    ],
-)
+@every_row(("own", "name"), [
+    ("write_file", "calc__write_file"), ("x__write_file", "calc__x__write_file"), ("../../etc", "calc________etc"),
+    ("größe\n", "calc__gr__e_"),
+])  # fmt: skip
 def test_a_name(own, name):
     assert [offer.name for offer in offers("calc", [(own, "", SCHEMA)])[0]] == [name]
 
@@ -134,15 +120,12 @@ def test_a_parameter_called_description_stays():
     assert offer.schema == schema
 
 
-@every_row(
-    ("listed", "line"),
-    [
-        ((" ", "", SCHEMA), "it has no name"),
-        (("look", "", {"type": "string"}), "its parameters are not a JSON object"),
-        (("look", "", []), "its parameters are not a JSON object"),
-        (("look", "", {"x": "y" * LONGEST_SCHEMA}), "its parameters take more than 20,000 characters"),
-    ],
-)
+@every_row(("listed", "line"), [
+    ((" ", "", SCHEMA), "it has no name"),
+    (("look", "", {"type": "string"}), "its parameters are not a JSON object"),
+    (("look", "", []), "its parameters are not a JSON object"),
+    (("look", "", {"x": "y" * LONGEST_SCHEMA}), "its parameters take more than 20,000 characters"),
+])  # fmt: skip
 def test_what_can_not_be_used_is_named(listed, line):
     made, left_out = offers("calc", [listed])
     assert made == () and left_out[0].endswith(line)

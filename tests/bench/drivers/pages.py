@@ -204,24 +204,13 @@ MARIMO = InPage(
     },
 )
 _OPENCODE = {
-    "permission": {"edit": "ask", "bash": "ask"},
-    "model": f"loopback/{NAME}",
-    "provider": {
-        "loopback": {
-            "npm": "@ai-sdk/openai-compatible",
-            "options": {"baseURL": "MODEL", "apiKey": "none"},
-            "models": {NAME: {"limit": {"context": 1_000_000, "output": 32_000}}},
-        }
-    },
-}
+    "permission": {"edit": "ask", "bash": "ask"}, "model": f"loopback/{NAME}",
+    "provider": {"loopback": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "MODEL", "apiKey": "none"},
+                              "models": {NAME: {"limit": {"context": 1_000_000, "output": 32_000}}}}},
+}  # fmt: skip
 _CELL: dict[str, Any] = {
-    "cell_type": "code",
-    "id": "a",
-    "metadata": {},
-    "execution_count": None,
-    "outputs": [],
-    "source": FRAMED,
-}
+    "cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "outputs": [], "source": FRAMED,
+}  # fmt: skip
 _NOTEBOOK = {"cells": [_CELL], "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}
 _OPEN, _NEW = "[data-id='JupyterlabChat:sidepanel']", "[aria-label='New chat']:visible"
 _ALLOW = f"{CLICK}button:visible:has-text('Allow')"

@@ -15,18 +15,15 @@ from tests import ROOT
 from tests.support.forks import python
 
 MODELS: dict[str, Any] = {
-    "error": schema.Error,
-    "session/update": schema.SessionNotification,
+    "error": schema.Error, "session/update": schema.SessionNotification,
     "session/request_permission": schema.RequestPermissionRequest,
-    "answer to initialize": schema.InitializeResponse,
-    "answer to session/new": schema.NewSessionResponse,
-    "answer to session/load": schema.LoadSessionResponse,
-    "answer to session/list": schema.ListSessionsResponse,
+    "answer to initialize": schema.InitializeResponse, "answer to session/new": schema.NewSessionResponse,
+    "answer to session/load": schema.LoadSessionResponse, "answer to session/list": schema.ListSessionsResponse,
     "answer to session/close": schema.CloseSessionResponse,
     "answer to session/set_mode": schema.SetSessionModeResponse,
     "answer to session/set_config_option": schema.SetSessionConfigOptionResponse,
     "answer to session/prompt": schema.PromptResponse,
-}
+}  # fmt: skip
 """What the agent sends: as the protocol's schema has it."""
 
 SCRIPTED = """

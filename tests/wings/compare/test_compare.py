@@ -311,18 +311,15 @@ def test_a_thread_without_turns_stays_without_a_checkpoint() -> None:
     assert (thread.root, thread.snapshot) == begun and session.turns == ()
 
 
-@every_row(
-    ("kind", "options", "line"),
-    [
-        (InvalidError, {}, "nothing to compare"),
-        (InvalidError, {"memory_refresh": ["call"]}, "memory_refresh needs at least two values to compare"),
-        (InvalidError, {"memory_refresh": "call"}, "memory_refresh needs at least two values to compare"),
-        (InvalidError, {"memory_refresh": ["call", "call"]}, "memory_refresh has the same value twice"),
-        (InvalidError, {"memory_refresh": ["call", "never"]}, "memory_refresh must be one of thread, call, delta"),
-        (InvalidError, {"memory_refreshs": ["call", "delta"]}, "did you mean memory_refresh"),
-        (LimitError, {"memory_refresh": POLICIES, "approve": ["outside", "writes"]}, "6 combinations to compare, 4 at"),
-    ],
-)
+@every_row(("kind", "options", "line"), [
+    (InvalidError, {}, "nothing to compare"),
+    (InvalidError, {"memory_refresh": ["call"]}, "memory_refresh needs at least two values to compare"),
+    (InvalidError, {"memory_refresh": "call"}, "memory_refresh needs at least two values to compare"),
+    (InvalidError, {"memory_refresh": ["call", "call"]}, "memory_refresh has the same value twice"),
+    (InvalidError, {"memory_refresh": ["call", "never"]}, "memory_refresh must be one of thread, call, delta"),
+    (InvalidError, {"memory_refreshs": ["call", "delta"]}, "did you mean memory_refresh"),
+    (LimitError, {"memory_refresh": POLICIES, "approve": ["outside", "writes"]}, "6 combinations to compare, 4 at"),
+])  # fmt: skip
 def test_what_cannot_be_compared_is_one_line(kind: type[DeepnbError], options: dict[str, Any], line: str) -> None:
     session = Session()
     with pytest.raises(kind, match=line) as error:

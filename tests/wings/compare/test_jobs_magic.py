@@ -111,13 +111,10 @@ def test_joining_shows_what_it_changed_in_memory(jobs: Shell) -> None:
     assert "memory belongs to all threads of the session" in joined
 
 
-@every_row(
-    ("line", "says"),
-    [
-        ("%agent jobs stop", "jobs stop needs N: usage: %agent jobs stop N; %agent jobs lists them"),
-        ("%agent jobs join 3", "no job 3: %agent jobs lists them"),
-        ("%agent --bg --format code x", "--bg can't put code into the next cell: %agent jobs join N, then %agent code"),
-    ],
-)
+@every_row(("line", "says"), [
+    ("%agent jobs stop", "jobs stop needs N: usage: %agent jobs stop N; %agent jobs lists them"),
+    ("%agent jobs join 3", "no job 3: %agent jobs lists them"),
+    ("%agent --bg --format code x", "--bg can't put code into the next cell: %agent jobs join N, then %agent code"),
+])  # fmt: skip
 def test_a_mistake_is_one_line(shell: Shell, line: str, says: str) -> None:
     assert shell.fails(line) == says

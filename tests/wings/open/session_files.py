@@ -374,14 +374,9 @@ def own_file(folder: Path) -> Path:
 
 
 FORMATS: dict[str, Callable[[Path], Path]] = {
-    "claude-code": claude_file,
-    "codex": codex_file,
-    "pi": pi_file,
-    "langgraph": graph_file,
-    "opencode": opencode_file,
-    "deepnb": own_file,
-    "chat": chat_file,
-}
+    "claude-code": claude_file, "codex": codex_file, "pi": pi_file, "langgraph": graph_file, "opencode": opencode_file,
+    "deepnb": own_file, "chat": chat_file,
+}  # fmt: skip
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, bytes]]:

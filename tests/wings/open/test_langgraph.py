@@ -187,14 +187,10 @@ def put(path, channel_values, metadata=None, dumps=None):
     return path
 
 
-@every_row(
-    ("kind", "value", "why"),
-    [
-        ("pickle", b"\x80\x04.", "'pickle', which are not read"),
-        ("msgpack+aes", b"x", "encrypted"),
-        ("msgpack", b"\xc1\xc1", "damaged"),
-    ],
-)
+@every_row(("kind", "value", "why"), [
+    ("pickle", b"\x80\x04.", "'pickle', which are not read"), ("msgpack+aes", b"x", "encrypted"),
+    ("msgpack", b"\xc1\xc1", "damaged"),
+])  # fmt: skip
 def test_what_is_not_read_is_one_line(tmp_path, kind, value, why):
     path = put(tmp_path / "a.db", {}, dumps=lambda _: (kind, value))
     with pytest.raises(DeepnbError, match=why):

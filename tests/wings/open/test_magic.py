@@ -78,26 +78,16 @@ def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch
     assert "rule-based model" in shell.ok("%agent open sesame")
 
 
-@every_row(
-    "line",
-    [
-        *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
-        *(
-            "agent tools",
-            "agent record a.jsonl",
-            "agent persist a.db",
-            "agent panel threads",
-            "agent --thread main hello",
-        ),
-        pytest.param("agent package out", marks=wing("package")),
-        pytest.param("agent --bg hello", marks=wing("compare")),
-        pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
-        *("agent history --bring 1", "agent subagents add x", "skills", "skills new x", "agent approve"),
-        *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "memory log"),
-        *("memory accept p1", "memory keep out", "memory edit"),
-        *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
-    ],
-)
+@every_row("line", [
+    *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
+    *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent panel threads", "agent --thread main hello"),
+    pytest.param("agent package out", marks=wing("package")), pytest.param("agent --bg hello", marks=wing("compare")),
+    pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
+    *("agent history --bring 1", "agent subagents add x", "skills", "skills new x", "agent approve"),
+    *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "memory log"),
+    *("memory accept p1", "memory keep out", "memory edit"),
+    *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
+])  # fmt: skip
 def test_what_would_change_something_is_refused_in_one_line(shell: Shell, file: Path, line: str) -> None:
     shell.ok(f"%agent open {file}")
     assert shell.fails(f"%{line}") == REFUSED

@@ -40,22 +40,17 @@ GEMINI = {"projectHash": "x", "messages": [{"type": "user", "content": "hi"}]}
 REFUSED = {
     "empty": (b"", "is empty"),
     "gemini": (json.dumps(GEMINI, indent=1).encode(), "Gemini CLI"),
-    "langsmith": (
-        json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
-        "LangSmith",
-    ),
+    "langsmith": (json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
+                  "LangSmith"),
     "codex exec": (b'{"type":"thread.started","thread_id":"x"}\n', "codex exec --json"),
     "notebook": (json.dumps({"nbformat": 4, "cells": []}, indent=1).encode(), "a notebook"),
     "text": (b"hello\n", "is a file of no kind that is known here: sessions of Claude Code, Codex, OpenCode"),
     "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, OpenCode"),
-    "other": (
-        b'{"role": "model", "parts": [{"text": "a"}]}\n',
-        "is JSON of no kind that is known here with role, parts",
-    ),
-    "number": (b"17", "a file of no kind"),
-    "binary": (bytes(range(256)), "a file of no kind"),
+    "other": (b'{"role": "model", "parts": [{"text": "a"}]}\n',
+              "is JSON of no kind that is known here with role, parts"),
+    "number": (b"17", "a file of no kind"), "binary": (bytes(range(256)), "a file of no kind"),
     "deep": (b"[" * 100_000, "a file of no kind"),
-}
+}  # fmt: skip
 
 
 @every_row(

@@ -75,35 +75,17 @@ def test_its_memory_turn_by_turn_its_history_and_what_a_search_finds(opened: Ope
     assert len(opened.search("")) == 0
 
 
-@every_row(
-    "act",
-    [
-        lambda s: s.run("x"),
-        lambda s: list(s.resume()),
-        lambda s: s.rewind(1),
-        lambda s: s.new("b"),
-        lambda s: s.undo(),
-        lambda s: s.compact(),
-        lambda s: s.flush(),
-        lambda s: s.bring_back(1),
-        lambda s: s.memory.add("x"),
-        lambda s: s.memory.write("/AGENTS.md", "x"),
-        lambda s: s.memory.remove("/w/CLAUDE.md"),
-        lambda s: s.files.__setitem__("/x", "y"),
-        lambda s: s.skills.new("tidy"),
-        lambda s: s.use("offline"),
-        lambda s: s.mount("/x", "state"),
-        lambda s: s.configure(max_steps=2),
-        pytest.param(lambda s: s.start("x"), marks=wing("compare")),
-        lambda s: s.memory.keep("never-made"),
-        lambda s: s.memory.daily("x"),
-        lambda s: s.subagents.new("x"),
-        lambda s: s.tools.add(len),
-        lambda s: s.persist("never-made.db"),
-        lambda s: s.record("never-made.jsonl"),
-        pytest.param(lambda s: s.package("never-made", write=True), marks=wing("package")),
-    ],
-)
+@every_row("act", [
+    lambda s: s.run("x"), lambda s: list(s.resume()), lambda s: s.rewind(1), lambda s: s.new("b"), lambda s: s.undo(),
+    lambda s: s.compact(), lambda s: s.flush(), lambda s: s.bring_back(1), lambda s: s.memory.add("x"),
+    lambda s: s.memory.write("/AGENTS.md", "x"), lambda s: s.memory.remove("/w/CLAUDE.md"),
+    lambda s: s.files.__setitem__("/x", "y"), lambda s: s.skills.new("tidy"), lambda s: s.use("offline"),
+    lambda s: s.mount("/x", "state"), lambda s: s.configure(max_steps=2),
+    pytest.param(lambda s: s.start("x"), marks=wing("compare")),
+    lambda s: s.memory.keep("never-made"), lambda s: s.memory.daily("x"), lambda s: s.subagents.new("x"),
+    lambda s: s.tools.add(len), lambda s: s.persist("never-made.db"), lambda s: s.record("never-made.jsonl"),
+    pytest.param(lambda s: s.package("never-made", write=True), marks=wing("package")),
+])  # fmt: skip
 def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
     before = stamps(Path(opened.index.path).parent)
     with pytest.raises(DeepnbError, match=r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N"):
@@ -295,15 +277,12 @@ def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
     assert "opened · pi · 1 turn " in text and "(no words)" in text and "12 bytes" in text
 
 
-@every_row(
-    ("path", "several", "cell"),
-    [
-        ("/a/b.jsonl", False, "%agent open /a/b.jsonl"),
-        ("/a b/c.db", True, "%agent open '/a b/c.db' --thread t:1"),
-        ("/it's.jsonl", False, 'deepnb.open_session("/it\'s.jsonl")'),
-        ("/a\n.db", True, "deepnb.open_session('/a\\n.db', 't:1')"),
-    ],
-)
+@every_row(("path", "several", "cell"), [
+    ("/a/b.jsonl", False, "%agent open /a/b.jsonl"),
+    ("/a b/c.db", True, "%agent open '/a b/c.db' --thread t:1"),
+    ("/it's.jsonl", False, 'deepnb.open_session("/it\'s.jsonl")'),
+    ("/a\n.db", True, "deepnb.open_session('/a\\n.db', 't:1')"),
+])  # fmt: skip
 def test_the_cell_that_opens_a_session(path: str, several: bool, cell: str) -> None:
     assert open_cell(SessionRow(path, "t:1", "pi", several=several)) == cell
 

@@ -166,23 +166,18 @@ def test_a_refused_tool_leaves_nothing_behind(notebook: Any) -> None:
     assert module_of([names["f"]]).text.count("SPARE") == 0
 
 
-@every_row(
-    "cell",
-    [
-        f"TOKEN = '{KEY}'\ndef f():\n    return TOKEN",
-        f"def f():\n    return '{KEY}'",
-        f"def f():\n    # {KEY}\n    return 1",
-        f"def f(key='{KEY}'):\n    return 1",
-        f"CONFIG = {{'deep': ['{KEY}']}}\ndef g():\n    return CONFIG\ndef f():\n    return g()",
-        "password = 'hunter2-hunter2'\ndef f():\n    return password",
-        f"SECRET_DOOR = '{DOOR}'\ndef f():\n    return SECRET_DOOR",
-        f"door = ['{DOOR}']\ndef f():\n    return door",
-        f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
-        "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
-        f"place = '{CHANCE}'\ndef f():\n    return place",
-        f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
-    ],
-)
+@every_row("cell", [
+    f"TOKEN = '{KEY}'\ndef f():\n    return TOKEN", f"def f():\n    return '{KEY}'",
+    f"def f():\n    # {KEY}\n    return 1", f"def f(key='{KEY}'):\n    return 1",
+    f"CONFIG = {{'deep': ['{KEY}']}}\ndef g():\n    return CONFIG\ndef f():\n    return g()",
+    "password = 'hunter2-hunter2'\ndef f():\n    return password",
+    f"SECRET_DOOR = '{DOOR}'\ndef f():\n    return SECRET_DOOR",
+    f"door = ['{DOOR}']\ndef f():\n    return door",
+    f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
+    "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
+    f"place = '{CHANCE}'\ndef f():\n    return place",
+    f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
+])  # fmt: skip
 def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
     module = module_of([notebook(cell)["f"]])
     (reason,) = why(module).values()

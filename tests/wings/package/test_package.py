@@ -246,14 +246,11 @@ def test_none_of_the_credentials_that_the_gate_knows_is_in_the_files(tmp_path: P
         assert not [value for value in sample.values if value in text], sample
 
 
-@every_row(
-    "options",
-    [
-        {"system_prompt": f"The key is {KEY}."},
-        {"model": "openai:gpt-5.2", "base_url": "https://user:hunter2-hunter2@models.example/v1"},
-        {"model": ScriptedModel(answers=[KEY])},
-    ],
-)
+@every_row("options", [
+    {"system_prompt": f"The key is {KEY}."},
+    {"model": "openai:gpt-5.2", "base_url": "https://user:hunter2-hunter2@models.example/v1"},
+    {"model": ScriptedModel(answers=[KEY])},
+])  # fmt: skip
 def test_an_option_with_a_credential_is_refused(options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with pytest.raises(RefusedError, match="can't be packaged") as error:

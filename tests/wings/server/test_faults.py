@@ -70,26 +70,19 @@ def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackSer
     assert s.workspace.threads.names == ("main", "b")
 
 
-@every_row(
-    ("where", "wrong", "line"),
-    [
-        ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
-        ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
-        ("runs/stream", (404, "gone"), "the server at {url} has no such thing (404: gone): %agent threads lists"),
-        ("runs/stream", (409, "busy"), "a run is going on in this thread on the server: wait until it ends, or %agent"),
-        ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
-        ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
-        ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
-        (
-            "runs/stream",
-            (CUT, ""),
-            "lost the connection to {url}: %agent resume follows its run, if the server goes on",
-        ),
-        ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
-        ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
-        ("POST /threads ", (500, "oops"), ""),
-    ],
-)
+@every_row(("where", "wrong", "line"), [
+    ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
+    ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
+    ("runs/stream", (404, "gone"), "the server at {url} has no such thing (404: gone): %agent threads lists"),
+    ("runs/stream", (409, "busy"), "a run is going on in this thread on the server: wait until it ends, or %agent"),
+    ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
+    ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
+    ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
+    ("runs/stream", (CUT, ""), "lost the connection to {url}: %agent resume follows its run, if the server goes on"),
+    ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
+    ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
+    ("POST /threads ", (500, "oops"), ""),
+])  # fmt: skip
 def test_a_fault_is_one_line_and_the_thread_goes_on(where: str, wrong: tuple[int | str, str], line: str) -> None:
     with loopback_server() as server:
         s = on(server)
@@ -181,12 +174,9 @@ def test_the_header_goes_with_every_request_and_is_in_no_text(server, header, tm
     assert "the header X-Api-Key was not accepted (401: not [hidden])" in line
     server.faults["runs/stream"] = (500, f"why {SECRET.split()[1]}")
     texts = [
-        fault(lambda: header.run("no")),
-        repr(header),
-        repr(header.options),
-        str(header.features),
+        fault(lambda: header.run("no")), repr(header), repr(header.options), str(header.features),
         str(header.transcript().to_dict()),
-    ]
+    ]  # fmt: skip
     texts += [repr(header.options.graph.graph), *(str(t) for t in header.turns)]  # type: ignore[union-attr]
     texts.append(header.export(tmp_path / "a.html").read_text(encoding="utf-8"))
     assert not [text for text in texts if SECRET.split()[1] in text]

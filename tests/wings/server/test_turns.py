@@ -31,27 +31,13 @@ def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
         list(s.resume(word))
 
     steps: list[Any] = [
-        lambda: run("say hi"),
-        lambda: run("look b"),
-        lambda: run("write /a.md alpha"),
-        lambda: s.memory.add("Be brief."),
-        lambda: run("say more"),
-        lambda: s.backend.edit("/a.md", "alpha", "gamma"),
-        lambda: run("look c"),
-        lambda: run("task look inner"),
-        lambda: run("pay 3"),
-        lambda: decide(s.asked[0].approve()),
-        lambda: run("pay 4"),
-        lambda: decide(s.asked[0].reject("too much")),
-        lambda: run("fail"),
-        lambda: run("learn - Be brief.>- Be kind."),
-        lambda: s.fork("side", at=2),
-        lambda: run("say aside"),
-        lambda: s.switch("main"),
-        lambda: s.rewind(4),
-        lambda: s.undo(),
-        lambda: run("nap 2"),
-    ]
+        lambda: run("say hi"), lambda: run("look b"), lambda: run("write /a.md alpha"),
+        lambda: s.memory.add("Be brief."), lambda: run("say more"), lambda: s.backend.edit("/a.md", "alpha", "gamma"),
+        lambda: run("look c"), lambda: run("task look inner"), lambda: run("pay 3"),
+        lambda: decide(s.asked[0].approve()), lambda: run("pay 4"), lambda: decide(s.asked[0].reject("too much")),
+        lambda: run("fail"), lambda: run("learn - Be brief.>- Be kind."), lambda: s.fork("side", at=2),
+        lambda: run("say aside"), lambda: s.switch("main"), lambda: s.rewind(4), lambda: s.undo(), lambda: run("nap 2"),
+    ]  # fmt: skip
     assert len(steps) == STEPS
     for step in steps:
         step()
@@ -60,29 +46,22 @@ def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
 
 def left(s: deepnb.Session) -> dict[str, Any]:
     return {
-        "thread": s.thread,
-        "turns": [turn(t) for t in s.turns],
-        "state": state(s.snapshot),
-        "pending": s.pending,
+        "thread": s.thread, "turns": [turn(t) for t in s.turns], "state": state(s.snapshot), "pending": s.pending,
         "asked": [(call.name, call.args) for call in s.asked],
-    }
+    }  # fmt: skip
 
 
 def turn(t: Turn) -> dict[str, Any]:
     return {
-        "number": t.number,
-        "prompt": t.prompt,
-        "text": t.text,
-        "failed": t.error is not None,
+        "number": t.number, "prompt": t.prompt, "text": t.text, "failed": t.error is not None,
         "interrupted": t.interrupted,
         "notices": [e.text for e in t.events if isinstance(e, Notice)],
         "models": sum(isinstance(e, ModelEnded) for e in t.events),
         "spent": t.usage.input - t.budget.parts["tools"] if t.budget and t.number == 1 else None,
         "calls": [(e.id, e.name, e.args, bool(e.path)) for e in t.events if isinstance(e, ToolStarted)],
         "results": [(e.id, e.result, e.status, bool(e.path)) for e in t.events if isinstance(e, ToolEnded)],
-        "before": state(t.before),
-        "after": state(t.after),
-    }
+        "before": state(t.before), "after": state(t.after),
+    }  # fmt: skip
 
 
 def state(s: Snapshot) -> dict[str, Any]:
