@@ -142,14 +142,12 @@ def test_a_user_without_permission():
             "download": "permission_denied",
             "write read-only folder": f"Error writing file '/read/new.md': {denied}",
             "write read-only file": f"Error writing file '/open/mine.md': {denied}",
-            "upload": "permission_denied",
-            "make": f"Error writing file '/new/a.md': {denied}",
-            "delete": f"Error deleting '/read/a.md': {denied}",
-            "ls": f"Cannot list '/closed': {denied}",
+            "upload": "permission_denied", "make": f"Error writing file '/new/a.md': {denied}",
+            "delete": f"Error deleting '/read/a.md': {denied}", "ls": f"Cannot list '/closed': {denied}",
             "glob": [True, "unreadable", 4],
             "grep": f"One or more files could not be fully searched: /closed; /open/shut.md: {denied}",
             "write open": None,
-        }
+        }  # fmt: skip
         assert (root / "open/mine.md").read_text() == "x"
 
 

@@ -8,14 +8,12 @@ from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
 TEXTS = {
-    "line feeds": "one\ntwo\nthree\nfour\n",
-    "both": "one\r\ntwo\r\nthree\r\nfour\r\n",
-    "returns": "one\rtwo\rthree\rfour\r",
-    "mixed": "one\r\ntwo\nthree\r\nfour",
+    "line feeds": "one\ntwo\nthree\nfour\n", "both": "one\r\ntwo\r\nthree\r\nfour\r\n",
+    "returns": "one\rtwo\rthree\rfour\r", "mixed": "one\r\ntwo\nthree\r\nfour",
     "what ends no line, and private characters": "o\uf8f0ne\n\uf8f6tw\u2028o\nth\x0cree\nfo\uf8f7ur\n",
     "what ends no line": "o\x0cne\ntw\u2028o\nth\x0bree\nfo\x85ur\n",
     "what ends no line, and both": "o\x1cne\r\ntw\u2029o\r\nthree\x1d\r\nfo\x85ur\r\n",
-}
+}  # fmt: skip
 PLACES = ("/a.txt", "/AGENTS.md", "/w/a.txt")
 
 

@@ -75,11 +75,9 @@ COMMANDS = (
 
 # base64 under a name, as Kubernetes keeps it
 ENCODED = (
-    "data:\n  password: E",
-    "  db-password: E\n  host: ZGI=",
-    '"password": "E"',
+    "data:\n  password: E", "  db-password: E\n  host: ZGI=", '"password": "E"',
     "kind: Secret\ndata:\n  username: YW5u\n  password: E\n",
-)
+)  # fmt: skip
 
 # -- sentences in five languages
 
@@ -143,15 +141,13 @@ def _random(chance: Chance) -> str:
 def _password(chance: Chance) -> str:
     word = chance.choice(("Winter", "Maple", "Harbor", "copper", "Sommer", "lagoon"))
     ends = "".join(chance.choices(LOWER, k=3)).capitalize() + chance.choice(UPPER)
-    return chance.choice(
-        (
-            f"{word}-{ends}!",
-            f"{word.capitalize()}{chance.randrange(100, 9999)}{chance.choice('!#*')}",
-            f"{body(chance, 'b62', 5)}{chance.choice('!#*+')}{body(chance, 'b62', 6)}",
-            body(chance, "b62", 14),
-            f"qu{chance.randrange(10, 99)}t-{word.capitalize()}{chance.choice('!+')}{chance.randrange(10, 99)}",
-        )
-    )
+    return chance.choice((
+        f"{word}-{ends}!",
+        f"{word.capitalize()}{chance.randrange(100, 9999)}{chance.choice('!#*')}",
+        f"{body(chance, 'b62', 5)}{chance.choice('!#*+')}{body(chance, 'b62', 6)}",
+        body(chance, "b62", 14),
+        f"qu{chance.randrange(10, 99)}t-{word.capitalize()}{chance.choice('!+')}{chance.randrange(10, 99)}",
+    ))  # fmt: skip
 
 
 def _encoded(chance: Chance) -> str:

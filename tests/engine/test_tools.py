@@ -112,11 +112,9 @@ def test_arguments_are_checked_and_filled_in_as_with_the_full_ones():
         call("write_file", file_path="/a.txt", content="one\ntwo\n"),
         call("grep", pattern="two", output_mode="content", path=None),
         call("edit_file", file_path="/a.txt", old_string="two", new_string="three"),
-        call("read_file", file_path="/a.txt"),
-        call("grep", pattern="two", output_mode="lines"),
-        call("memory_get", path="/AGENTS.md"),
-        call("query_table", table="x"),
-    ]
+        call("read_file", file_path="/a.txt"), call("grep", pattern="two", output_mode="lines"),
+        call("memory_get", path="/AGENTS.md"), call("query_table", table="x"),
+    ]  # fmt: skip
     results = []
     for text in ("short", "full"):
         s = Session(model=ScriptedModel(answers=[*calls, "done"]), tool_text=text, namespace={"x": 1})

@@ -176,13 +176,11 @@ def test_a_removed_file_leaves_the_prompt_and_comes_back_by_revert(place: Place)
 
 
 TEXTS = {
-    "cjk and emoji": "- 日本語の記憶 👩‍👧 ☕️\n- 中文\n",
-    "crlf": "- one\r\n- two\r\n",
-    "no final newline": "- one\n- two",
+    "cjk and emoji": "- 日本語の記憶 👩‍👧 ☕️\n- 中文\n", "crlf": "- one\r\n- two\r\n", "no final newline": "- one\n- two",
     "odd": "- a\x0b\x0c\u2028b\n- \ufeffc\n",
     "marks": "- {}'\"`\\ $HOME %s\n@@ -1 +1 @@\n--- a\n+++ b\n\\ No newline\n",
     "empty": "",
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow

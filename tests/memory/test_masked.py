@@ -90,13 +90,11 @@ def test_the_panel_says_that_it_is_masked(tmp_path: Path):
 
 @every_row(
     "look",
-    [
-        call("read_file", file_path="/box/AGENTS.md"),
-        call("grep", pattern="key", path="/", output_mode="content"),
-        call("memory_get", path="/box/AGENTS.md"),
-    ],
+    [call("read_file", file_path="/box/AGENTS.md"),
+     call("grep", pattern="key", path="/", output_mode="content"),
+     call("memory_get", path="/box/AGENTS.md")],
     ids=lambda look: look.tool_calls[0]["name"],
-)
+)  # fmt: skip
 def test_no_tool_reads_it_to_the_model(tmp_path: Path, look):
     s = session(tmp_path, look, "ok")
     path = foreign(tmp_path, f"- first\n- the key is {KEY}, for staging\n")

@@ -114,11 +114,9 @@ def test_a_subagent_finds_no_change_of_memory_in_the_history():
 
 
 READS = [
-    call("read_file", file_path="/MEMORY.md"),
-    call("grep", pattern="merger", output_mode="content"),
-    call("memory_search", query="merger"),
-    call("memory_get", path="/MEMORY.md"),
-]
+    call("read_file", file_path="/MEMORY.md"), call("grep", pattern="merger", output_mode="content"),
+    call("memory_search", query="merger"), call("memory_get", path="/MEMORY.md"),
+]  # fmt: skip
 
 
 @every_row("read", READS, ids=lambda w: w.tool_calls[0]["name"])

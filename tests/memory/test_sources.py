@@ -269,13 +269,11 @@ def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
         call("write_file", id="c1", file_path="/project/new.md", content="x"),
         call("edit_file", id="c2", file_path="/project/src/main.py", old_string="private", new_string="x"),
         call("read_file", id="c3", file_path="/project/src/main.py"),
-        call("delete", id="c4", file_path="/project/.deepagents"),
-        call("delete", id="c5", file_path="/project"),
+        call("delete", id="c4", file_path="/project/.deepagents"), call("delete", id="c5", file_path="/project"),
         call("ls", id="c6", path="/project"),
         call("grep", id="c7", pattern="private", path="/project", output_mode="content"),
-        call("glob", id="c8", pattern="**/*", path="/project"),
-        "done",
-    ]
+        call("glob", id="c8", pattern="**/*", path="/project"), "done",
+    ]  # fmt: skip
     s = session(*answers, approve=dict.fromkeys(("write_file", "edit_file", "delete"), "allow"))
     s.memory.add_source("project")
     before = on_disk(work)

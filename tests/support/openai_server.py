@@ -76,11 +76,9 @@ def _chunks(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
             calls += 1
     yield _chunk({}, finish="tool_calls" if calls else "stop")
     usage = {
-        "prompt_tokens": seen.input,
-        "completion_tokens": 20,
-        "total_tokens": seen.input + 20,
+        "prompt_tokens": seen.input, "completion_tokens": 20, "total_tokens": seen.input + 20,
         "prompt_tokens_details": {"cached_tokens": seen.read},
-    }
+    }  # fmt: skip
     yield {**_chunk({}), "choices": [], "usage": usage}
 
 
@@ -154,11 +152,9 @@ def _message(index: int, say: Say) -> Item:
         for piece in words(say.text)
     ]
     deltas.append({"type": "response.content_part.done", "content_index": 0, "part": whole})
-    return (
-        {**head, "status": "in_progress", "content": []},
-        deltas,
-        {**head, "status": "completed", "content": [whole]},
-    )
+    return ({**head, "status": "in_progress", "content": []}, deltas, {
+        **head, "status": "completed", "content": [whole],
+    })  # fmt: skip
 
 
 def _function_call(index: int, use: Use) -> Item:
@@ -173,11 +169,9 @@ def _reasoning(index: int, think: Think) -> Item:
     part = {"type": "summary_text", "text": ""}
     deltas: list[dict[str, Any]] = [
         {"type": "response.reasoning_summary_part.added", "summary_index": 0, "part": part},
-        *(
-            {"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
-            for piece in words(think.text)
-        ),
-    ]
+        *({"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
+          for piece in words(think.text)),
+    ]  # fmt: skip
     summary = [{**part, "text": think.text}]
     whole = {**head, "summary": summary, "encrypted_content": think.signature}
     return {**head, "summary": []}, deltas, whole

@@ -483,11 +483,9 @@ _PROPERTY = {
 }  # fmt: skip
 _CALL = {"name": _TEXT, "arguments": {"type": ["object", "null"]}}
 _MESSAGE = {
-    "role": {"enum": ["system", "user", "assistant", "tool"]},
-    "content": _TEXT,
-    "images": _TEXTS,
+    "role": {"enum": ["system", "user", "assistant", "tool"]}, "content": _TEXT, "images": _TEXTS,
     "tool_calls": {"type": ["array", "null"], "items": {"properties": {"function": {"properties": _CALL}}}},
-}
+}  # fmt: skip
 _TOOL = {"parameters": {"properties": {"type": _TEXT, "required": _TEXTS, "properties": _MAP}}}
 _CHAT = Draft202012Validator(
     {

@@ -9,11 +9,9 @@ from tests.support.tables import every_row
 def parts(tools: str = "t", system: str = "s", memory: str = "m", *talk: str) -> Request:
     """A request whose pieces are named by their parts; of the talk `a...` is said by the assistant."""
     head = (
-        Sent("tools", "ls", tools, 2_000),
-        Sent("system", "system prompt", system, 1_500),
-        Sent("system", "system prompt", "\n\n", 1),
-        Sent("memory", "memory", memory, 400),
-    )
+        Sent("tools", "ls", tools, 2_000), Sent("system", "system prompt", system, 1_500),
+        Sent("system", "system prompt", "\n\n", 1), Sent("memory", "memory", memory, 400),
+    )  # fmt: skip
     body = [(Sent("assistant" if one.startswith("a") else "user", "", one, 50),) for one in talk]
     return Request(head, GrowingList(body))
 

@@ -17,13 +17,11 @@ from deepnb.workshop.tables import columns_of
 from tests.support.tables import every_row
 
 PLANETS = {
-    "name": ["Mercury", "Venus", "Earth", "Jupiter"],
-    "gravity": [3.7, 8.87, None, 23.12],
-    "moons": [0, 0, None, 95],
+    "name": ["Mercury", "Venus", "Earth", "Jupiter"], "gravity": [3.7, 8.87, None, 23.12], "moons": [0, 0, None, 95],
     "rings": [False, False, None, True],
     "seen": [datetime.datetime(2024, 1, day) for day in range(1, 5)],
     "note": [None, "hot, very", None, "big"],
-}
+}  # fmt: skip
 LINES = (
     "4 rows x 6 columns\n"
     "column | type | non-null | summary\n"
@@ -80,16 +78,14 @@ def test_types_have_the_names_they_have_with_pandas(made):
     text = describe("t", frame if made is pl.DataFrame else frame.to_arrow(), 3000)
     assert column_lines(text) == [
         "zoned | datetime (Europe/Berlin) | 2 | min 2024-07-01 07:00:00, max 2024-07-01 07:00:00",
-        "day | date | 1 | min 2024-01-01, max 2024-01-01",
-        "time | time | 2 | 1 distinct: 01:02:00 (2)",
+        "day | date | 1 | min 2024-01-01, max 2024-01-01", "time | time | 2 | 1 distinct: 01:02:00 (2)",
         "lag | timedelta | 2 | min 1 days 00:00:00, max 1 days 00:00:00",
         "price | decimal | 1 | min 1235 (a), mean 1235, max 1235 (a)",
-        "group | category | 2 | 2 distinct: a, b",
-        "small | uint8 | 2 | min 1 (a), mean 1.5, max 2 (b)",
+        "group | category | 2 | 2 distinct: a, b", "small | uint8 | 2 | min 1 (a), mean 1.5, max 2 (b)",
         "half | float32 | 2 | min 0.5 (a), mean 1, max 1.5 (b)",
         "huge | int64 | 1 | min 1.153e+18 (a), mean 1.153e+18, max 1.153e+18 (a)",
         "nothing | null | 0 | all missing",
-    ]
+    ]  # fmt: skip
     assert f",1234.56,a,1,0.5,{2**60 + 1},\n" in text
 
 

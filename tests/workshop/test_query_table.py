@@ -83,11 +83,9 @@ def test_arguments_are_never_evaluated():
 
 
 VALUES = {
-    "key": st.sampled_from(["a", "b", "c", None]),
-    "year": st.integers(2020, 2023),
-    "units": st.integers(-50, 50),
+    "key": st.sampled_from(["a", "b", "c", None]), "year": st.integers(2020, 2023), "units": st.integers(-50, 50),
     "price": st.one_of(st.none(), st.integers(-8, 8).map(lambda n: n / 4)),
-}
+}  # fmt: skip
 
 
 @given(

@@ -118,17 +118,12 @@ def test_a_line_is_a_subcommand_or_a_prompt_with_its_options(line: str, meant: A
     assert parse_agent(line) == meant
 
 
-@every_row(
-    ("line", "says"),
-    [
-        (
-            "--compare model=a hi",
-            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
-            " e.g. --compare memory_refresh=call,delta",
-        ),
-        ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
-    ],
-)
+@every_row(("line", "says"), [
+    ("--compare model=a hi",
+     "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
+     " e.g. --compare memory_refresh=call,delta"),
+    ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
+])  # fmt: skip
 def test_a_mistake_is_one_line_that_says_what_to_type(line: str, says: str) -> None:
     with pytest.raises(DeepnbError) as error:
         parse_agent(line)

@@ -112,8 +112,7 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "prompts": lambda s: [turn.prompt for turn in s.index.turns],
     "tools": lambda s: [turn.tools for turn in s.index.turns],
     "purposes": lambda s: [call.purpose for call in s.index.turns[0].calls],
-    "prompt": lambda s: s.content(1).prompt,
-    "text": lambda s: s.content(1).text,
+    "prompt": lambda s: s.content(1).prompt, "text": lambda s: s.content(1).text,
     "edits": lambda s: [(edit.path, edit.after) for edit in s.content(1).edits],
     "edited": lambda s: [edit.path for edit in s.index.turns[0].edits],
     "hunks": lambda s: [edit.hunks for edit in s.content(1).edits if edit.hunks],
@@ -121,12 +120,11 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "sources": lambda s: [(m.text, m.source) for m in s.content(1).messages if m.source],
     "interrupted": lambda s: s.content(1).interrupted,
     "summaries": lambda s: [one.summary for one in s.content(1).compactions],
-    "notes": lambda s: of_kind(s, Notice, "text"),
-    "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
+    "notes": lambda s: of_kind(s, Notice, "text"), "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
     "results": lambda s: of_kind(s, ToolEnded, "result"),
     "statuses": lambda s: of_kind(s, ToolEnded, "id", "status"),
     **{name: attrgetter(f"index.{name}") for name in ("counts", "context", "compactions", "bad", "notices")},
-}
+}  # fmt: skip
 
 
 def figures(session: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -12,12 +12,10 @@ from tests.wings.open.session_files import jsonl, of_kind, turns
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
 MESSAGES = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": "2+2?"},
+    {"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c1", "content": "4"},
-    {"role": "assistant", "content": "4"},
-]
+    {"role": "tool", "tool_call_id": "c1", "content": "4"}, {"role": "assistant", "content": "4"},
+]  # fmt: skip
 OLD = [
     *MESSAGES[:2],
     {"role": "assistant", "content": None, "function_call": CALL["function"]},
