@@ -85,9 +85,7 @@ def test_an_answer_that_never_fits_is_one_line_and_the_thread_goes_on(protocol):
     line = r"^no answer fits City \(name: Input should be a valid string; people: Field required\): ask again"
     with pytest.raises(DeepnbError, match=line):
         s.run("where?")
-    assert len(server.requests) == 3
-    assert s.run("again").structured == City(**TURKU)
-    assert server.refused == []
+    assert len(server.requests) == 3 and s.run("again").structured == City(**TURKU) and server.refused == []
 
 
 @every_row(("answers", "asked"), [
@@ -97,8 +95,7 @@ def test_an_answer_that_never_fits_is_one_line_and_the_thread_goes_on(protocol):
 def test_a_model_that_answers_in_text_is_asked_again_or_read(answers, asked):
     s = Session(ScriptedModel(answers=answers), enable_skills=False)
     turn = s.run("where?", response_format=City)
-    assert turn.structured == City(**TURKU) and json.loads(turn.text) == TURKU
-    assert len(turn.calls) == asked
+    assert turn.structured == City(**TURKU) and json.loads(turn.text) == TURKU and len(turn.calls) == asked
     assert s.run("where?").structured is None, "for that turn alone"
 
 

@@ -111,8 +111,7 @@ def test_sources_grow_and_stay_apart():
 @given(st.lists(st.text(max_size=60), max_size=4), st.lists(st.text(max_size=200), max_size=3))
 def test_unsaid_are_some_of_the_added_and_none_that_the_user_wrote(added, texts):
     added = [line for text in added for line in text.splitlines()]
-    assert set(unsaid(added, texts, [*texts, *added])) == set()
-    assert set(unsaid(added, texts, [])) <= {*added}
+    assert set(unsaid(added, texts, [*texts, *added])) == set() and set(unsaid(added, texts, [])) <= {*added}
 
 
 def test_a_long_line_is_read_to_its_end():

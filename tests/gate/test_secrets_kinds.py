@@ -206,8 +206,7 @@ def test_what_was_found_is_masked_where_it_stands_bare() -> None:
 
 def test_notes_of_people_who_work_with_data_are_kept() -> None:
     written = notes()
-    assert len(written) >= 200
-    assert [one for one in written if credentials(one)] == []
+    assert len(written) >= 200 and [one for one in written if credentials(one)] == []
     assert credentials("\n".join(written)) == ()
 
 

@@ -58,8 +58,7 @@ def test_any_text_may_be_indexed_and_what_has_a_word_is_found(files: dict[str, s
     index = Index()
     index.update({**files, "known.md": "the hoopoe"})
     again = index.update({**files, "known.md": "the hoopoe"})
-    assert again.changed == 0
-    assert "known.md" in {hit.path for hit in index.search("hoopoe", 10)}
+    assert again.changed == 0 and "known.md" in {hit.path for hit in index.search("hoopoe", 10)}
 
 
 def test_a_lone_surrogate_in_a_text_is_kept_as_a_question_mark() -> None:
@@ -78,6 +77,5 @@ def test_a_file_of_very_many_lines_is_indexed_as_far_as_it_goes_and_it_is_said()
         index.update({"long.md": long, "b.md": "hoopoe"})
     finally:
         chunks.MOST = before
-    assert index.search("line 3 of the log")[0].path == "long.md"
-    assert index.search("hoopoe")[0].path == "b.md"
+    assert index.search("line 3 of the log")[0].path == "long.md" and index.search("hoopoe")[0].path == "b.md"
     assert len(index.notices) == 1 and "long.md is too long" in index.notices[0]

@@ -36,8 +36,7 @@ def test_chinese_questions_are_answered_as_well_as_by_plain_fts5_and_across_the_
     index, plain = Index(), Plain(files)
     index.update(dict(files))
     best = max(gain(partial(plain.search, common=common), asked) for common in (True, False))
-    assert gain(partial(_paths, index), asked) >= best - 0.005
-    assert gain(partial(_paths, index), across) >= 0.9
+    assert gain(partial(_paths, index), asked) >= best - 0.005 and gain(partial(_paths, index), across) >= 0.9
 
 
 @every_row(("question", "paths"), DATED)
@@ -45,8 +44,7 @@ def test_a_question_that_is_only_days_gives_their_notes_newest_first(question: s
     hits = notes().search(NOTES, question, f"{TODAY}T21:00:00+01:00")
     assert [hit.path for hit in hits] == paths and {hit.leg for hit in hits} <= {"day"}
     scores = [hit.score for hit in hits]
-    assert scores == sorted(scores, reverse=True)
-    assert all(hit.text in NOTES[hit.path] for hit in hits)
+    assert scores == sorted(scores, reverse=True) and all(hit.text in NOTES[hit.path] for hit in hits)
 
 
 def test_nonsense_finds_nothing() -> None:

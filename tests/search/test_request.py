@@ -24,8 +24,7 @@ def test_a_budget_is_filled_and_kept(tokens: int, k: int | None) -> None:
     index.update(dict(MANY))
     hits = index.search("how are the bees of the hive?", k, tokens=tokens)
     most = min(tokens * 4, 1600 * (k or 40))
-    assert most * 0.85 < size(hits) <= tokens * 4
-    assert k is None or len(hits) <= k
+    assert most * 0.85 < size(hits) <= tokens * 4 and (k is None or len(hits) <= k)
 
 
 def test_short_notes_fill_a_budget_by_their_number() -> None:
@@ -54,9 +53,11 @@ def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
         Index().search("bees", **how)
 
 
-def test_what_is_no_text_is_no_query() -> None:
+def test_what_is_no_path_or_query_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="query can't be None: give a str"):
         Index().search(None)  # type: ignore[arg-type]
+    with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
+        Index(tmp_path)
 
 
 @every_row(("how", "says"), [
@@ -93,8 +94,3 @@ def test_a_path_object_names_a_file() -> None:
     index = Index()
     index.update({Path("memory") / "a.md": "bees"})  # type: ignore[dict-item]
     assert index.files() == ["memory/a.md"]
-
-
-def test_a_directory_as_the_path_of_an_index_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
-        Index(tmp_path)

@@ -133,15 +133,21 @@ def test_only_the_very_fact_counts_as_kept(fact: str, summary: str, there: bool)
     assert (lost([Anchor("path", fact)], summary) == ()) == there
 
 
-def test_all_is_shown_where_there_is_room():
+def test_the_newest_come_first_and_all_is_shown_where_there_is_room():
     anchors = find([Message("1", "user", "Never run rm. The timeout is 37 ms in /a/b.py")])
     shown = anchor_block(anchors, 400, count, PATH)
     assert shown.text == (
         f"{OPEN}\nWord for word from the part that was summarized:\nThe user said: Never run rm.\n"
         f"Paths: /a/b.py\nNumbers: The timeout is 37 ms\n{CLOSE}"
     )
-    assert shown.hidden == ()
-    assert anchor_block((), 400, count, PATH).text == ""
+    assert shown.hidden == () and anchor_block((), 400, count, PATH).text == ""
+    shown = anchor_block(many(40), 400, count, PATH)
+    texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
+    assert "Never open door 39." in texts["prohibition"]
+    rest = [a for a in many(40) if a.kind != "prohibition"]
+    shown = anchor_block(rest, 400, count, PATH)
+    assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
+    assert "39 ms" in shown.text and "0 ms" not in re.findall(r"\d+ ms", shown.text)
 
 
 def many(n: int) -> list[Anchor]:
@@ -167,17 +173,6 @@ def test_the_bound_holds_and_every_anchor_is_shown_or_counted(n: int, room: int)
             assert {a.kind for a in shown.shown} <= {"prohibition"} or count(shown.text) > room - 12
         cheapest = min(count(f" | {a.text}") for a in shown.hidden)
         assert count(shown.text) + cheapest > room - 12  # filled: a label is the most that can be left
-
-
-def test_the_newest_come_first_and_every_kind_has_its_turn():
-    shown = anchor_block(many(40), 400, count, PATH)
-    texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
-    assert "Never open door 39." in texts["prohibition"]
-    anchors = [a for a in many(40) if a.kind != "prohibition"]
-    shown = anchor_block(anchors, 400, count, PATH)
-    assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
-    assert "39 ms" in shown.text
-    assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
 
 
 @given(st.text(max_size=300))
