@@ -131,8 +131,7 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     root, outside = layout(tmp_path)
     backend = DiskBackend(root)
     before = state(root), state(outside)
-    assert content(backend, "/in") == "inside"
-    assert backend.download_files(["/in"])[0].content == b"inside"
+    assert content(backend, "/in") == "inside" and backend.download_files(["/in"])[0].content == b"inside"
     refused = "Error writing file '/in': it is a link to file.md, which is only read here"
     assert backend.write("/in", "x").error == refused
     for name in ("edit inside", "upload", "delete", "ls"):
@@ -181,8 +180,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
 def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
     root, outside = layout(tmp_path)
     backend, path = DiskBackend(root), f"{outside}/secret.md"
-    assert backend.read(path).error == f"File '{path}' not found"
-    assert backend.write(path, "x").error is None
+    assert backend.read(path).error == f"File '{path}' not found" and backend.write(path, "x").error is None
     assert (outside / "secret.md").read_text() == SECRET and (root / path[1:]).read_text() == "x"
 
 
@@ -208,8 +206,7 @@ def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_pat
     (root / "dir/back").symlink_to(root)
     before = state(outside)
     assert DiskBackend(root).delete("/dir").error is None
-    assert not (root / "dir").exists() and (root / "file.md").exists()
-    assert state(outside) == before
+    assert not (root / "dir").exists() and (root / "file.md").exists() and state(outside) == before
 
 
 def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
@@ -299,8 +296,7 @@ def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp
             result = operation(backend, path)
             assert result.error or (name in SEARCHES and not (getattr(result, "matches", None))), (name, path, result)
     assert backend.read("/AGENTS.md").error is None and backend.write("/dir/a.md", "x").error is None
-    assert backend.write("/dir/B.md", "x").error is None
-    assert (tmp_path / "AGENTS.md").read_text() == SECRET
+    assert backend.write("/dir/B.md", "x").error is None and (tmp_path / "AGENTS.md").read_text() == SECRET
 
 
 @every_row(
@@ -309,5 +305,4 @@ def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp
      ("a ", False), ("a:b", False), ("a.md:stream", False), ("a?", False), ("a*", False), ("日本.md", True)],
 )  # fmt: skip
 def test_names_on_windows(name, fits):
-    assert (tree.unfit(name, windows=True) is None) == fits
-    assert tree.unfit(name, windows=False) is None
+    assert (tree.unfit(name, windows=True) is None) == fits and tree.unfit(name, windows=False) is None

@@ -68,8 +68,7 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     s.run("go")
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))
-    assert state(outside) == before[1]
-    assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    assert state(outside) == before[1] and SECRET not in results(s).replace(f"'{SECRET}'", "")
     assert (state(root) != before[0]) == (tool in ("write_file", "delete")), "the call that may was made"
 
 
@@ -95,5 +94,4 @@ def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path,
     before = state(root), state(outside)
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))
-    assert (state(root), state(outside)) == before
-    assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    assert (state(root), state(outside)) == before and SECRET not in results(s).replace(f"'{SECRET}'", "")
