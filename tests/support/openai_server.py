@@ -29,8 +29,6 @@ _KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_
 
 @dataclass
 class OpenAIServer(ChatServer):
-    """Speaks OpenAI's chat completions, which have no thoughts, and its Responses."""
-
     cache: PrefixCache | None = None
     reports: int = 100
     details: bool = True

@@ -33,8 +33,7 @@ from tests.support.tables import every_row
 ])  # fmt: skip
 def test_a_name_is_made_of_it(spec, name):
     made = address(spec)
-    assert made.name == name and str(made) == spec
-    assert bool(made.url) != bool(made.command)
+    assert made.name == name and str(made) == spec and bool(made.url) != bool(made.command)
 
 
 def test_quotes_and_options_of_the_command_are_its_own():
@@ -66,8 +65,7 @@ def test_the_environment_is_a_list_of_what_is_passed_on():
     passed = {"PATH": "/bin", "HOME": "/home/ana", "LC_ALL": "C"}
     there = dict.fromkeys(("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "LC_API_KEY", "PYTHONPATH"), "x")
     there |= {**passed, "HTTPS_PROXY": "http://ana:pw@proxy", "MINE": "1"}
-    assert environment((), there) == passed
-    assert environment(("MINE",), there) == {**passed, "MINE": "1"}
+    assert environment((), there) == passed and environment(("MINE",), there) == {**passed, "MINE": "1"}
     with pytest.raises(DeepnbError, match="there is no environment variable 'NOSUCH'"):
         environment(("NOSUCH",), there)
     assert not [name for name in PASSED_ON if any(word in name for word in ("KEY", "TOKEN", "SECRET", "PASS"))]

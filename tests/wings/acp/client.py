@@ -76,25 +76,21 @@ class Client:
         )
 
     async def new(self, cwd: Path) -> str:
-        """Begin a session; its id."""
         made = await self.conn.new_session(cwd=str(cwd), mcp_servers=[])
         self.session = made.session_id
         return self.session
 
     async def ask(self, *blocks: Any) -> Any:
-        """Send a prompt; the response."""
         self.updates.clear()
         given = [text_block(one) if isinstance(one, str) else one for one in blocks]
         return await self.conn.prompt(session_id=self.session, prompt=given)
 
     async def until(self, is_it: Callable[[], object]) -> None:
-        """Wait until something holds."""
         while not is_it():
             await asyncio.sleep(0.02)
 
     @property
     def text(self) -> str:
-        """What the agent said in answer to the last prompt."""
         return "".join(one.content.text for one in self.updates if one.session_update == "agent_message_chunk")
 
     def of(self, kind: str) -> list[Any]:
@@ -103,7 +99,6 @@ class Client:
 
 @asynccontextmanager
 async def connected(cwd: Path, *arguments: str, answers: str = "") -> AsyncIterator[Client]:
-    """A client of an agent in a process of its own."""
     client = Client()
 
     def note(event: Any) -> None:

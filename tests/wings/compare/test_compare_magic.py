@@ -88,8 +88,7 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
 ])  # fmt: skip
 def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> None:
     turns = compare.session.turns
-    assert line in compare.fails(f"%%agent --compare {typed}\nhello")
-    assert compare.session.turns == turns
+    assert line in compare.fails(f"%%agent --compare {typed}\nhello") and compare.session.turns == turns
 
 
 def test_kept_forks_are_threads(compare: Shell) -> None:

@@ -73,10 +73,8 @@ def test_an_unknown_word_finds_nothing_and_a_common_one_not_too_much() -> None:
 def test_a_topic_comes_with_its_text_and_others_in_a_line(shell: Shell) -> None:
     out = shell.ok("%agent help compaction")
     begin = "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
-    assert out.startswith(begin)
-    assert "see also\n" in out and "%agent compact" in out
-    assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference")
-    assert "![" not in out
+    assert out.startswith(begin) and "see also\n" in out and "%agent compact" in out
+    assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference") and "![" not in out
     assert shell.session.last is None
 
 

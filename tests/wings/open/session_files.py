@@ -150,12 +150,10 @@ class Codex:
         return self.put("event_msg", type=type, **more)
 
     def prompt(self, text: str) -> Codex:
-        """What was typed: told twice."""
         self.item("message", role="user", content=[{"type": "input_text", "text": text}])
         return self.event("user_message", message=text)
 
     def says(self, text: str) -> Codex:
-        """An answer: told twice."""
         self.event("agent_message", message=text)
         return self.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
 
@@ -288,7 +286,6 @@ def claude_file(folder: Path) -> Path:
 
 
 def codex_file(folder: Path) -> Path:
-    """Two turns, with encrypted reasoning and a call."""
     log = Codex(base_instructions={"text": "You are Codex."}).put("turn_context", model="gpt-x", cwd="/w")
     log.prompt("List files").item("reasoning", summary=[], encrypted_content="ENCRYPTED")
     log.call("c1", cmd="ls").output("c1", "a\nb").tokens(9_000, 40, 8_000)

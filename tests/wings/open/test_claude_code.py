@@ -199,8 +199,7 @@ def test_a_prompt_typed_into_a_reply_counts_nothing_twice(file):
 def test_a_line_whose_parent_could_not_be_read_follows_the_one_before(file):
     lines = Claude().say("u1 Go", "a1 x", "u2 Lost", "a2 y").lines
     index = open_session(jsonl(file, *lines[:2], b'{"broken', lines[3])).index
-    assert (turns(index), index.bad) == ([("Go", 2)], 1)
-    assert "the parent of 1 line of it" in index.notices[0]
+    assert (turns(index), index.bad) == ([("Go", 2)], 1) and "the parent of 1 line of it" in index.notices[0]
 
 
 def test_titles(file):
@@ -308,13 +307,8 @@ def test_bytes_that_break_naive_readers(file):
     odd = (b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000)
     session = open_session(jsonl(file, *lines, *odd, bom=True, tail=b'{"type":"user","uuid":"u9","mess'))
     index = session.index
-    assert len(index.turns) == 1
-    assert session.content(1).prompt == "one\u2028two\u2029three\x85four\x0bfive"
-    assert index.bad == 6
-    assert index.notices == ("the last line is cut: its writer may still be at work",)
-
-
-def test_lines_with_carriage_returns_and_half_of_a_surrogate_pair(file):
+    assert len(index.turns) == 1 and session.content(1).prompt == "one\u2028two\u2029three\x85four\x0bfive"
+    assert index.bad == 6 and index.notices == ("the last line is cut: its writer may still be at work",)
     Claude().say("u1 Go", "a1 x").write(file)
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n").replace(b'"Go"', b'"\\ud83d"'))
     session = open_session(file)
@@ -394,5 +388,4 @@ def test_what_was_taken_back_before_the_context_was_cleared_stays_out(tmp_path):
 def test_lines_that_name_no_parents_are_read_in_order(tmp_path, gone):
     lines = [{k: v for k, v in line.items() if k not in gone} for line in talk(1, 2, 3)]
     told, notices = heard(tmp_path / "s.jsonl", lines)
-    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")]
-    assert notices == ()
+    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")] and notices == ()

@@ -36,8 +36,7 @@ def test_an_exported_thread(exported):
     for turn, mine in zip(index.turns, own.turns, strict=True):
         assert [c.usage.input for c in turn.calls] == [c.usage.input for c in mine.calls]
         content = session.content(turn.number)
-        assert (content.text, content.prompt) == (mine.text, mine.prompt)
-        assert tools(content) == tools(mine)
+        assert (content.text, content.prompt) == (mine.text, mine.prompt) and tools(content) == tools(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
     assert of_kind(session, TextDelta, "text", "path") == [("Surveyed.", ("t0",)), ("Done.", ())]
 

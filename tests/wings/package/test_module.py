@@ -161,9 +161,23 @@ def test_what_can_t_be_written_says_why(notebook: Any, reason: str) -> None:
     assert "TOOLS = []" in module.text and "def f" not in module.text
 
 
-def test_a_refused_tool_leaves_nothing_behind(notebook: Any) -> None:
+def test_a_refused_tool_leaves_nothing_behind_and_what_only_looks_secret_is_packaged(notebook: Any) -> None:
     names = notebook("import threading\nSPARE = 1\nlock = threading.Lock()\ndef f():\n    return SPARE, lock")
     assert module_of([names["f"]]).text.count("SPARE") == 0
+    names = notebook(
+        """
+        KEY_COLUMN = "customer_id"
+        PASSWORD_FIELD = "password"
+        TOKENS = ["<s>", "</s>"]
+        commit = "4f9a8c1e7b2d6053a1c4e8f7b9d203650a1b2c3d"
+        model = "Qwen2.5-7B-Instruct"
+        palette = {"a": "#1f77b4", "b": "#aabbcc"}
+        day = "%Y-%m-%d"
+        def f():
+            return KEY_COLUMN, PASSWORD_FIELD, TOKENS, commit, model, palette, day
+        """
+    )
+    assert not module_of([names["f"]]).left_out
 
 
 @every_row("cell", [
@@ -184,23 +198,6 @@ def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
     assert "read it from os.environ" in reason
     told = module.text + reason
     assert not any(one in told for one in (KEY, DOOR, CHANCE, "hunter2", "otter lamp"))
-
-
-def test_names_and_values_that_only_look_so_are_packaged(notebook: Any) -> None:
-    names = notebook(
-        """
-        KEY_COLUMN = "customer_id"
-        PASSWORD_FIELD = "password"
-        TOKENS = ["<s>", "</s>"]
-        commit = "4f9a8c1e7b2d6053a1c4e8f7b9d203650a1b2c3d"
-        model = "Qwen2.5-7B-Instruct"
-        palette = {"a": "#1f77b4", "b": "#aabbcc"}
-        day = "%Y-%m-%d"
-        def f():
-            return KEY_COLUMN, PASSWORD_FIELD, TOKENS, commit, model, palette, day
-        """
-    )
-    assert not module_of([names["f"]]).left_out
 
 
 @pytest.mark.slow

@@ -311,13 +311,10 @@ def test_what_can_t_be_a_directory_is_one_line(name: str, tmp_path: Path, monkey
         session().package(name)
 
 
-def test_a_tape_is_no_model(tmp_path: Path) -> None:
+def test_a_model_that_is_no_name_is_one_line(tmp_path: Path) -> None:
     s = Session(namespace={})
     s.replay(HERE / "openai.jsonl")
     with pytest.raises(DeepnbError, match="the model plays a tape"):
         s.package(tmp_path / "app")
-
-
-def test_a_model_object_is_used_by_its_name_first(tmp_path: Path) -> None:
     with pytest.raises(DeepnbError, match="the model is a ScriptedModel of this kernel: use one by its name"):
         session(model=ScriptedModel(answers=["hello"])).package(tmp_path / "app")

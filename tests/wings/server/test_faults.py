@@ -19,7 +19,6 @@ SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
 
 
 def fault(act: Callable[[], object], kind: type[deepnb.DeepnbError] = deepnb.DeepnbError) -> str:
-    """The one line of the error that something ends with."""
     with pytest.raises(kind) as error:
         act()
     line = error.value.typed
@@ -112,10 +111,12 @@ def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: Loop
     assert [(t.prompt, t.text, t.error) for t in s.turns][1:] == [("unheard", "Late.", None)]
 
 
-def test_nobody_answers() -> None:
+def test_an_address_where_nothing_answers_or_that_is_no_model() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     line = fault(lambda: deepnb.Session(graph=f"{url}/echo"))
     assert line == f"no server answers at {url}: start it, then run the cell again"
+    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
+        deepnb.Session().use("http://127.0.0.1:1/x")
 
 
 @every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
@@ -123,12 +124,9 @@ def test_an_address_that_is_none(address: str) -> None:
     assert "word" not in fault(lambda: deepnb.Session(graph=address)).replace("password", "")
 
 
-def test_an_assistant_that_is_not_there_names_those_that_are(server: LoopbackServer) -> None:
+def test_what_is_not_there_is_one_line(server: LoopbackServer) -> None:
     line = fault(lambda: deepnb.Session(graph=f"{server.url}/no"), deepnb.NotFoundError)
     assert "has no assistant 'no'" in line and line.endswith(f"%agent use {server.url}/echo")
-
-
-def test_something_else_answers(server: LoopbackServer) -> None:
     server.faults["assistants"] = (200, "hello")
     assert "is no LangGraph server" in fault(lambda: on(server), deepnb.InvalidError)
 
@@ -224,11 +222,6 @@ def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.Monke
     assert line == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
 
 
-def test_an_address_is_no_model() -> None:
-    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
-        deepnb.Session().use("http://127.0.0.1:1/x")
-
-
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
 def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
     s = on(server)
@@ -248,5 +241,4 @@ def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: 
     assert said == [f"the server no longer has {turns} of thread main: %agent turns lists those it has"]
     assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
     assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
-    assert not [e for e in s.stream("five") if isinstance(e, Notice)]
-    assert len(server.threads) == 1
+    assert not [e for e in s.stream("five") if isinstance(e, Notice)] and len(server.threads) == 1

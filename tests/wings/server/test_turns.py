@@ -143,8 +143,7 @@ def test_what_stops_a_turn_stops_the_run_on_the_server_and_resume_goes_on(served
     list(s.resume("again" if s.workspace.thread.cut else None))
     assert s.text == "After 4 results, nap 4 is done."
     results = [m.tool_call_id for m in s.snapshot.messages if m.role == "tool"]
-    assert len(set(results)) == 4 and len(s.turns) == 1
-    assert how == "stop" or len(results) == 4
+    assert len(set(results)) == 4 and len(s.turns) == 1 and (how == "stop" or len(results) == 4)
 
 
 def test_a_question_waits_for_whichever_kernel_answers_it(served: str, session: Any) -> None:
@@ -209,8 +208,7 @@ def test_a_turn_in_the_background_lands_in_a_thread_of_the_server(served: str, s
     s.new("before")
     s.run("say one")
     job = s.start("look b")
-    assert job.wait(60).text == "After 1 results, look b is done."
-    assert len(s.turns) == 1
+    assert job.wait(60).text == "After 1 results, look b is done." and len(s.turns) == 1
     assert [t.prompt for t in session(f"{served}/agent", job.thread).turns] == ["say one", "look b"]
 
 
@@ -257,8 +255,7 @@ def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangG
     assert {t.prompt: t.text for t in s.turns} == DONE
     assert [t.number for t in s.turns] == [1, 2] and s.turns[-1].error is None
     ended = [e.id for e in s.turns[-1].events if isinstance(e, ToolEnded)]
-    assert ended == [f"nap-3-{n}" for n in range(8)]
-    assert s.run("say three").number == 3
+    assert ended == [f"nap-3-{n}" for n in range(8)] and s.run("say three").number == 3
 
 
 @pytest.mark.parametrize("seconds", [0, 12])
