@@ -1,6 +1,7 @@
-"""Adding to the end of a file: on every backend, in a run and outside one, without writing it again."""
+"""Adding to the end of a file, without writing it again; and lines, which are the same however they end."""
 
 import pickle
+import re
 from pathlib import Path
 
 from deepagents.backends import FilesystemBackend
@@ -11,7 +12,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.backends.mounts import MountedBackend
 from deepnb.backends.wrapper import SplitBackend
 from deepnb.engine.file_extras import append_text
-from tests.support.scripted import Scripted
+from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
 HISTORY = "/conversation_history/main.md"
@@ -36,22 +37,17 @@ def test_what_is_added_stands_at_the_end(tmp_path: Path, kind: str):
     assert text_of(backend, path) == "one\n茶を飲む 🍵\r\nno end"
 
 
-def test_the_rest_of_a_file_on_a_disk_is_not_touched(tmp_path: Path):
+def test_a_disk_is_added_to_in_place_or_says_why_not(tmp_path: Path):
     disk = DiskBackend(tmp_path)
     disk.write("/a.md", "x" * 1_000)
     before = (tmp_path / "a.md").stat().st_ino
-    assert disk.append_text("/a.md", "y") is None
-    assert (tmp_path / "a.md").stat().st_ino == before
+    assert disk.append_text("/a.md", "y") is None and (tmp_path / "a.md").stat().st_ino == before
     assert text_of(disk, "/a.md") == "x" * 1_000 + "y"
-
-
-def test_a_disk_says_why_it_does_not_add(tmp_path: Path):
     disk = DiskBackend(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/etc/passwd")
     assert "directory" in str(disk.append_text("/folder", "x")).lower()
-    assert "link" in str(disk.append_text("/link", "x"))
-    assert disk.append_text("/../out.md", "x")
+    assert "link" in str(disk.append_text("/link", "x")) and disk.append_text("/../out.md", "x")
     assert append_text(MountedBackend(default=disk, routes={}), "/link", "x")
 
 
@@ -76,13 +72,12 @@ def test_the_kernels_state_is_added_to_in_a_run_and_outside_one():
     assert writes.read == ["outside\nin a run\n"]
     assert append_text(s.backend, HISTORY, "again sk-ant-api03-" + "a1B2" * 23 + "-abcdefAA\n") is None
     lines = s.files[HISTORY].splitlines()
-    assert lines[:2] == ["outside", "in a run"]
-    assert lines[2].startswith("again [redacted")
+    assert lines[:2] == ["outside", "in a run"] and lines[2].startswith("again [redacted")
     s.rewind(0)
     assert s.files[HISTORY] == "outside\n"
 
 
-def test_a_checkpoint_holds_what_was_added_and_not_the_file():
+def test_a_checkpoint_holds_what_was_added_and_only_records_are_added_to():
     s = Session(model=Scripted(answers=["ok"]))
     s.files[HISTORY] = "x" * 200_000
     sizes = []
@@ -90,11 +85,43 @@ def test_a_checkpoint_holds_what_was_added_and_not_the_file():
         before = len(pickle.dumps(list(s.checkpointer.list(s.config))))
         append_text(s.backend, HISTORY, "a line\n")
         sizes.append(len(pickle.dumps(list(s.checkpointer.list(s.config)))) - before)
-    assert max(sizes) < 50_000
-    assert s.files[HISTORY].endswith("xx" + "a line\n" * 6)
-
-
-def test_only_records_are_added_to_past_the_guard():
+    assert max(sizes) < 50_000 and s.files[HISTORY].endswith("xx" + "a line\n" * 6)
     s = Session(model=Scripted(answers=["ok"]))
-    assert "not a record" in str(append_text(s.backend, "/AGENTS.md", "x"))
-    assert "/AGENTS.md" not in s.files
+    assert "not a record" in str(append_text(s.backend, "/AGENTS.md", "x")) and "/AGENTS.md" not in s.files
+
+
+TEXTS = {
+    "line feeds": "one\ntwo\nthree\nfour\n", "both": "one\r\ntwo\r\nthree\r\nfour\r\n",
+    "returns": "one\rtwo\rthree\rfour\r", "mixed": "one\r\ntwo\nthree\r\nfour",
+    "what ends no line, and private characters": "o\uf8f0ne\n\uf8f6tw\u2028o\nth\x0cree\nfo\uf8f7ur\n",
+    "what ends no line": "o\x0cne\ntw\u2028o\nth\x0bree\nfo\x85ur\n",
+    "what ends no line, and both": "o\x1cne\r\ntw\u2029o\r\nthree\x1d\r\nfo\x85ur\r\n",
+}  # fmt: skip
+PLACES = ("/a.txt", "/AGENTS.md", "/w/a.txt")
+
+
+@every_row("kind", TEXTS)
+@every_row("path", PLACES)
+def test_what_is_shown_can_be_edited_and_found(kind: str, path: str, tmp_path: Path) -> None:
+    text = TEXTS[kind]
+    lines = [line for line in re.split(r"\r\n?|\n", text) if line]
+    old, new = "\n".join(lines[1:3]), "zwei\ndrei"
+    answers = [
+        call("read_file", file_path=path, offset=1, limit=2),
+        call("grep", pattern=lines[2], path=path, output_mode="content"),
+        call("edit_file", file_path=path, old_string=old, new_string=new),
+        "done",
+    ]
+    s = Session(model=Scripted(answers=answers), approve={"edit_file": "allow"})
+    (tmp_path / "w").mkdir(exist_ok=True)
+    s.mount("/w", f"disk:{tmp_path / 'w'}")
+    assert s.backend.upload_files([(path, text.encode())])[0].error is None
+    s.run("go")
+    read, found, _ = (m.text for m in s.options.model.requests[-1] if m.type == "tool")
+    assert read.startswith("@@ lines 2-3 of 4 |") and read.endswith(f"@@\n{old}")
+    assert lines[2] in found and (kind == "returns" or "3: " in found)
+    ends = re.findall(r"\r\n?|\n|$", text)
+    changed = [lines[0], "zwei", "drei", lines[3]]
+    if kind != "mixed":
+        assert s.files[path] == "".join(line + end for line, end in zip(changed, ends, strict=False))
+    assert re.split(r"\r\n?|\n", s.files[path])[:4] == changed

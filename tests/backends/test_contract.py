@@ -1,38 +1,28 @@
-"""The contract of backends, over each of them; and the same tool calls through real graphs."""
+"""The contract of backends, over each of them and over wrappers; and the same tool calls through real graphs."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import inspect
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deepagents.backends.protocol import BackendProtocol
 
+from deepnb.backends.disk import DiskBackend
+from deepnb.backends.wrapper import ReadOnlyFiles, WrapperBackend
+from deepnb.engine.file_extras import EXTRAS
 from tests.support.backend_contract import PLACES, Place
 from tests.support.tables import every_row
 
 TEXTS = {
-    "plain": "one\ntwo\n",
-    "no final newline": "one\ntwo",
-    "empty": "",
-    "blank": " \n\n",
-    "cjk": "日本語の記憶\n中文\n한국어\n",
-    "emoji": "👩‍👧 tea ☕️\n",
-    "crlf": "one\r\ntwo\r\n",
-    "cr": "one\rtwo",
-    "mixed": "one\r\ntwo\nthree",
-    "odd": "a\x0bb\x0cc\u2028d\x00e\ufeff",
-    "marks": "{}'\"`\\ $HOME %s",
-}
+    "plain": "one\ntwo\n", "no final newline": "one\ntwo", "empty": "", "blank": " \n\n", "cjk": "日本語の記憶\n中文\n한국어\n",
+    "emoji": "👩‍👧 tea ☕️\n", "crlf": "one\r\ntwo\r\n", "cr": "one\rtwo", "mixed": "one\r\ntwo\nthree",
+    "odd": "a\x0bb\x0cc\u2028d\x00e\ufeff", "marks": "{}'\"`\\ $HOME %s",
+}  # fmt: skip
 PATHS = [
-    "/a.md",
-    "/a/b/c.md",
-    "/my notes/to do.md",
-    "/ü/日本　語.md",
-    "/👩‍👧.md",
-    "/.hidden",
-    "/a..b.md",
-    "/x[1]{2}*.md",
-]
+    "/a.md", "/a/b/c.md", "/my notes/to do.md", "/ü/日本　語.md", "/👩‍👧.md", "/.hidden", "/a..b.md", "/x[1]{2}*.md",
+]  # fmt: skip
 
 
 @pytest.fixture(params=PLACES)
@@ -58,8 +48,7 @@ def test_paths_are_taken_as_they_are(place: Place, path: str):
     assert place.backend.write(place.base + path, "y\n").path == place.base + path
     assert place.data(path) == b"y\n"
     assert place.paths(place.backend.grep("y", place.base or "/").matches) == [path]
-    assert place.backend.delete(place.base + path).error is None
-    assert place.data(path) is None
+    assert place.backend.delete(place.base + path).error is None and place.data(path) is None
 
 
 def test_a_window_of_lines(place: Place):
@@ -89,8 +78,7 @@ def test_an_edit_leaves_other_line_ends_alone(place: Place):
     place.put({"/t.md": "one\r\ntwo\r\n", "/mixed.md": "one\r\ntwo\nthree"})
     assert place.backend.edit(place.base + "/t.md", "two", "2").error is None
     assert place.backend.edit(place.base + "/mixed.md", "two", "2").error is None
-    assert place.data("/t.md") == b"one\r\n2\r\n"
-    assert place.data("/mixed.md") == b"one\r\n2\nthree"
+    assert place.data("/t.md") == b"one\r\n2\r\n" and place.data("/mixed.md") == b"one\r\n2\nthree"
 
 
 def test_delete_takes_a_directory_and_not_its_namesakes(place: Place):
@@ -101,18 +89,11 @@ def test_delete_takes_a_directory_and_not_its_namesakes(place: Place):
 
 
 GLOBS = {
-    "*.md": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md"],
-    "/*.md": ["/a.md"],
-    "**/*.md": ["/a.md", "/d/b.md", "/d/e/c.md"],
-    "d/*.md": ["/d/b.md"],
-    "d/**": ["/d/b.md", "/d/e/c.md", "/d/x.txt"],
+    "*.md": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md"], "/*.md": ["/a.md"],
+    "**/*.md": ["/a.md", "/d/b.md", "/d/e/c.md"], "d/*.md": ["/d/b.md"], "d/**": ["/d/b.md", "/d/e/c.md", "/d/x.txt"],
     "*.{md,txt}": ["/.h/c.md", "/a.md", "/d/b.md", "/d/e/c.md", "/d/x.txt"],
-    "?.txt": ["/d/x.txt"],
-    "[ab].md": ["/a.md", "/d/b.md"],
-    ".h/*": ["/.h/c.md"],
-    ".dot": ["/.dot"],
-    "nothing": [],
-}
+    "?.txt": ["/d/x.txt"], "[ab].md": ["/a.md", "/d/b.md"], ".h/*": ["/.h/c.md"], ".dot": ["/.dot"], "nothing": [],
+}  # fmt: skip
 TREE = {"/a.md": "1", "/d/b.md": "2", "/d/e/c.md": "3", "/d/x.txt": "4", "/.h/c.md": "5", "/.dot": "6"}
 
 
@@ -147,8 +128,7 @@ def test_grep(place: Place):
     assert hits("tea", base, "*.txt") == hits("tea", base, "d/*.txt") == [("/d/b.txt", 1, "no tea")]
     assert hits("tea", place.base + "/d") == [("/d/b.txt", 1, "no tea")]
     assert hits("tea", place.base + "/d/b.txt") == [("/d/b.txt", 1, "no tea")]
-    assert hits("tea", place.base + "/nowhere") == []
-    assert len(hits("tea", base, max_count=2)) == 2
+    assert hits("tea", place.base + "/nowhere") == [] and len(hits("tea", base, max_count=2)) == 2
     assert place.backend.grep("tea", base, max_count=2).truncated
     assert not place.backend.grep("tea", base, max_count=3).truncated
 
@@ -209,3 +189,57 @@ def test_async_methods_are_the_same(place: Place):
         return [value async for value in all_of_them()]
 
     assert asyncio.run(collected()) == [None, 1, "two\n", None, b"two\n", 1, ["/t.md"], True, None]
+
+
+def test_all_that_a_backend_can_do_is_passed_on():
+    """A method that upstream adds, and that is not passed on, would say that it is not implemented."""
+    theirs = vars(BackendProtocol).items()
+    methods = {n for n, one in theirs if inspect.isfunction(one) and not inspect.iscoroutinefunction(one)} | {*EXTRAS}
+    assert {"ls", "delete", "append_text"} <= methods
+    assert {name for name in methods if not name.startswith("_")} <= vars(WrapperBackend).keys()
+
+
+class Secretive(WrapperBackend):
+    def read_refusal(self, path: str) -> str | None:
+        return "Error: secret" if path.startswith("/secret") else None
+
+    def write_refusal(self, path: str) -> str | None:
+        return self.read_refusal(path)
+
+    def shown(self, found: Sequence[Any]) -> list[Any]:
+        return [one for one in found if not self.read_refusal(one["path"])]
+
+
+CALLS: dict[str, Callable[[BackendProtocol, str], Any]] = {
+    "read": lambda b, p: b.read(p).error,
+    "download": lambda b, p: b.download_files([p, "/a.md"])[0].error,
+    "write": lambda b, p: b.write(p, "x").error,
+    "append": lambda b, p: b.append_text(p, "x"),  # type: ignore[attr-defined]
+    "edit": lambda b, p: b.edit(p, "tea", "x").error,
+    "delete": lambda b, p: b.delete(p).error,
+    "upload": lambda b, p: b.upload_files([("/b.md", b"x"), (p, b"x")])[1].error,
+}
+
+
+@every_row("name", CALLS)
+def test_what_is_refused_is_refused_by_every_method(tmp_path, name):
+    disk = DiskBackend(tmp_path)
+    disk.upload_files([("/secret/a.md", b"tea"), ("/a.md", b"tea")])
+    told = {"read": "secret", "download": "file_not_found", "upload": "permission_denied"}.get(name, "Error: secret")
+    assert CALLS[name](Secretive(disk), "/secret/a.md") == told
+    assert disk.download_files(["/secret/a.md"])[0].content == b"tea"
+    assert CALLS[name](Secretive(disk), "/a.md") is None
+    changes = name not in ("read", "download")
+    assert bool(CALLS[name](ReadOnlyFiles(disk), "/c.md" if changes else "/secret/a.md")) == changes
+    assert not (tmp_path / "c.md").exists()
+
+
+def test_what_is_not_shown_takes_no_place_in_a_search(tmp_path):
+    disk = DiskBackend(tmp_path)
+    disk.upload_files([(path, b"tea\ntea\n") for path in ("/a.md", "/secret/a.md", "/z.md")])
+    backend = Secretive(disk)
+    assert [one["path"] for one in backend.ls("/").entries or ()] == ["/a.md", "/z.md"]
+    assert [one["path"] for one in backend.glob("*").matches or ()] == ["/a.md", "/z.md"]
+    found = backend.grep("tea", max_count=3)
+    assert ([one["path"] for one in found.matches or ()], found.truncated) == (["/a.md", "/a.md", "/z.md"], True)
+    assert not backend.grep("tea", max_count=4).truncated and len(backend.grep("tea").matches or ()) == 4

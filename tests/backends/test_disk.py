@@ -28,21 +28,16 @@ def test_a_missing_directory_reads_as_empty_and_is_made_by_the_first_write(tmp_p
     assert backend.download_files(["/a"])[0].error == "file_not_found"
     assert backend.delete("/a").error == "Error: '/a' not found"
     assert backend.edit("/a", "x", "y").error == "Error: File '/a' not found"
-    assert not (tmp_path / "new").exists()
-    assert backend.write("/a", "x").error is None
+    assert not (tmp_path / "new").exists() and backend.write("/a", "x").error is None
     assert (tmp_path / "new/a").read_text() == "x"
 
 
-def test_without_a_parent_it_is_one_line(tmp_path):
+def test_a_root_that_can_not_be_written_to_is_one_line(tmp_path):
     backend = DiskBackend(tmp_path / "no/new")
     assert backend.ls("/").entries == []
     told = "Error writing file '/a': the directory that 'new' should be in does not exist"
     assert backend.write("/a", "x").error == told
-    assert backend.upload_files([("/a", b"x")])[0].error == "invalid_path"
-    assert not (tmp_path / "no").exists()
-
-
-def test_a_root_that_is_a_file_is_one_line(tmp_path):
+    assert backend.upload_files([("/a", b"x")])[0].error == "invalid_path" and not (tmp_path / "no").exists()
     (tmp_path / "f").write_text("x")
     backend = DiskBackend(tmp_path / "f")
     assert backend.write("/a", "x").error == "Error writing file '/a': Not a directory"
@@ -125,19 +120,15 @@ def test_a_user_without_permission():
         def use() -> dict[str, Any]:
             b = DiskBackend(root)
             return {
-                "read closed": b.read("/closed/a.md").error,
-                "read shut": b.read("/open/shut.md").error,
+                "read closed": b.read("/closed/a.md").error, "read shut": b.read("/open/shut.md").error,
                 "download": b.download_files(["/closed/a.md", "/open/shut.md", "/read/a.md"])[0].error,
                 "write read-only folder": b.write("/read/new.md", "x").error,
                 "write read-only file": b.write("/open/mine.md", "y").error,
-                "upload": b.upload_files([("/read/a.md", b"x")])[0].error,
-                "make": b.write("/new/a.md", "x").error,
-                "delete": b.delete("/read/a.md").error,
-                "ls": b.ls("/closed").error,
+                "upload": b.upload_files([("/read/a.md", b"x")])[0].error, "make": b.write("/new/a.md", "x").error,
+                "delete": b.delete("/read/a.md").error, "ls": b.ls("/closed").error,
                 "glob": [b.glob("*.md").truncated, b.glob("*.md").truncation_reason, len(b.glob("*.md").matches or ())],
-                "grep": b.grep("before").error,
-                "write open": b.write("/open/new.md", "x").error,
-            }
+                "grep": b.grep("before").error, "write open": b.write("/open/new.md", "x").error,
+            }  # fmt: skip
 
         denied = "Permission denied"
         assert as_nobody(use) == {
@@ -146,14 +137,12 @@ def test_a_user_without_permission():
             "download": "permission_denied",
             "write read-only folder": f"Error writing file '/read/new.md': {denied}",
             "write read-only file": f"Error writing file '/open/mine.md': {denied}",
-            "upload": "permission_denied",
-            "make": f"Error writing file '/new/a.md': {denied}",
-            "delete": f"Error deleting '/read/a.md': {denied}",
-            "ls": f"Cannot list '/closed': {denied}",
+            "upload": "permission_denied", "make": f"Error writing file '/new/a.md': {denied}",
+            "delete": f"Error deleting '/read/a.md': {denied}", "ls": f"Cannot list '/closed': {denied}",
             "glob": [True, "unreadable", 4],
             "grep": f"One or more files could not be fully searched: /closed; /open/shut.md: {denied}",
             "write open": None,
-        }
+        }  # fmt: skip
         assert (root / "open/mine.md").read_text() == "x"
 
 
@@ -191,8 +180,7 @@ def test_a_reader_never_sees_half_a_write(tmp_path):
     while not done.is_set():
         seen.add(backend.download_files(["/a.md"])[0].content)
     thread.join()
-    assert seen <= {text.encode() for text in texts}
-    assert os.listdir(tmp_path) == ["a.md"]
+    assert seen <= {text.encode() for text in texts} and os.listdir(tmp_path) == ["a.md"]
 
 
 def test_an_edit_of_several_lines_in_a_file_of_crlf(tmp_path):

@@ -49,19 +49,21 @@ def test_each_works_in_a_run_outside_and_below_a_mount(options: dict[str, Any], 
     assert {"/deep/a.md", "/plain.txt", path} <= {*s.files}
 
 
-def test_a_state_backend_is_the_kernels_state():
+def test_what_a_backend_keeps_for_whom(tmp_path: Path):
     s = Session(backend=StateBackend())
     s.memory.add("tea")
     s.new("other")
     assert s.files["/AGENTS.md"] == "- tea\n" and s.workspace.home.storage.in_kernel("/AGENTS.md")
-
-
-def test_of_a_composite_each_part_has_its_own_files(tmp_path: Path):
     disk = FilesystemBackend(root_dir=tmp_path / "root", virtual_mode=True)
     s = Session(backend=CompositeBackend(default=disk, routes={"/s/": StateBackend(), "/m/": disk}))
     s.files["/a.txt"], s.files["/s/b.txt"], s.files["/m/c.txt"] = "a", "b", "c"
     assert sorted(p.name for p in (tmp_path / "root").iterdir() if p.is_file()) == ["a.txt", "c.txt"]
     assert s.workspace.home.undoable("/s/b.txt") and not s.workspace.home.undoable("/a.txt")
+    store, user = InMemoryStore(), ["ana"]
+    s = Session(backend=StoreBackend(store=store, namespace=lambda _: (user[0], "files")))
+    s.files["/a.txt"] = "of ana"
+    user[0] = "ben"
+    assert "/a.txt" not in s.files and store.get(("ana", "files"), "/a.txt") is not None
 
 
 def test_a_relative_directory_is_that_of_the_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -70,15 +72,6 @@ def test_a_relative_directory_is_that_of_the_moment(tmp_path: Path, monkeypatch:
     monkeypatch.chdir("/")
     s.memory.add("tea")
     assert (tmp_path / "here/AGENTS.md").read_text() == "- tea\n"
-
-
-def test_a_namespace_function_may_change_its_mind():
-    store, user = InMemoryStore(), ["ana"]
-    s = Session(backend=StoreBackend(store=store, namespace=lambda _: (user[0], "files")))
-    s.files["/a.txt"] = "of ana"
-    user[0] = "ben"
-    assert "/a.txt" not in s.files
-    assert store.get(("ana", "files"), "/a.txt") is not None
 
 
 def of_namespace(namespace: Any, **more: Any) -> dict[str, Any]:
@@ -130,21 +123,15 @@ def test_a_bad_value_is_one_line(name: str):
     assert line in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_keeping_where_nothing_can_be_written_is_one_line(shell: Shell):
+def test_a_mount_or_a_directory_to_keep_that_is_odd_is_one_line(shell: Shell, tmp_path: Path):
     line = shell.fails("%memory keep /proc/nope")
     assert line == "/proc/nope can't be made (No such file or directory): type a directory you can write to"
-
-
-def test_mounting_a_directory_that_does_not_exist_says_what_becomes_of_it(shell: Shell, tmp_path: Path):
+    assert shell.fails("%agent mount /x disk:/").endswith("%agent mount --yes /x/ disk:/ if you mean that")
+    assert "no mounts" in shell.ok("%agent mount")
     out = shell.ok(f"%agent mount /x disk:{tmp_path}/new")
     assert f"{tmp_path}/new does not exist yet: the first file written below /x/ makes it" in out
     shell.session.files["/x/a.md"] = "x"
     assert "does not exist" not in shell.ok(f"%agent mount /x disk:{tmp_path}/new")
-
-
-def test_mounting_the_whole_disk_needs_a_yes(shell: Shell):
-    assert shell.fails("%agent mount /x disk:/").endswith("%agent mount --yes /x/ disk:/ if you mean that")
-    assert "no mounts" in shell.ok("%agent mount")
     assert "/x/   disk  /" in shell.ok("%agent mount --yes /x disk:/")
 
 

@@ -63,9 +63,7 @@ def leaks(s: Session, tried: Sequence[Sample]) -> list[tuple[str, str]]:
 
 
 def refused(s: Session, tried: Sequence[Sample]) -> None:
-    assert tried
-    assert leaks(s, tried) == []
-    assert s.files["/AGENTS.md"].startswith("- first\n")
+    assert tried and leaks(s, tried) == [] and s.files["/AGENTS.md"].startswith("- first\n")
     assert s.files["/box/AGENTS.md"] == "- first\n"
 
 
@@ -83,14 +81,11 @@ def home_or_box(i: int) -> str:
 
 BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] = {
     "written whole": ("write_file", 0, lambda i, t: {"file_path": home_or_box(i), "content": f"- first\n{t}\n"}),
-    "edited in": (
-        "edit_file",
-        1,
-        lambda i, t: {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{t}"},
-    ),
+    "edited in": ("edit_file", 1,
+                  lambda i, t: {"file_path": home_or_box(i), "old_string": "- first", "new_string": f"- first\n{t}"}),
     "in notes": ("write_file", 10, lambda i, t: {"file_path": f"/memory/n{i}.md", "content": t}),
     "with the note tool": ("note", 10, lambda i, t: {"text": t}),
-}
+}  # fmt: skip
 """Way -> (tool, number of its batch, arguments of the call)."""
 
 
@@ -194,8 +189,7 @@ def test_piece_by_piece_and_with_other_line_ends(tmp_path: Path):
     edit = {"file_path": "/box/AGENTS.md", "old_string": "- first\n"}
     says(s, *calls("edit_file", tried, lambda i, t: {**edit, "new_string": f"- first\n{t}\n"}), "ok")
     s.run("go")
-    assert all("not written to" in r for r in results(s))
-    assert leaks(s, tried) == []
+    assert all("not written to" in r for r in results(s)) and leaks(s, tried) == []
     pem = next(one for one in SAMPLES if one.kind == "pem RSA" and len(one.values) > 5)
     for line in pem.text.split("\n"):
         s.backend.append("/AGENTS.md", line)
@@ -213,8 +207,7 @@ def test_an_ordinary_file_is_asked_about_and_then_written_as_it_was_meant(tmp_pa
     s.run("go")
     assert all("waits for the user" in r for r in results(s))
     held = s.memory.pending()
-    assert len(held) == len(tried)
-    assert not any(p.startswith("/notes") for p in s.files)
+    assert len(held) == len(tried) and not any(p.startswith("/notes") for p in s.files)
     assert leaks(s, tried) == []
     for i, (one, sample) in enumerate(zip(held, tried, strict=True)):
         if i % 2:
@@ -236,13 +229,11 @@ def test_an_accepted_change_keeps_what_the_user_did_meanwhile(tmp_path: Path):
     assert s.files["/notes.txt"] == "zero\none\ntwo\npassword = hunter2\n"
 
 
-def test_the_users_own_write_to_an_ordinary_file_is_not_asked_about(tmp_path: Path):
+def test_ordinary_files_of_the_user_and_of_an_upload(tmp_path: Path):
     s = session(tmp_path)
     s.files["/.env"] = "password = hunter2\n"
     assert s.files["/.env"] == "password = hunter2\n" and s.memory.pending() == ()
 
-
-def test_an_upload_by_the_agent_to_an_ordinary_file_is_asked_about(tmp_path: Path):
     @tool
     def put() -> str:
         """Put a file."""
@@ -273,8 +264,7 @@ def test_what_the_engine_writes_down_is_redacted(tmp_path: Path):
     records = {p: t for p, t in s.files.items() if p.startswith(("/large_tool_results/", "/conversation_history/"))}
     assert any(p.startswith("/large") for p in records) and any(p.startswith("/conv") for p in records)
     found = [(sample.kind, p) for sample in tried for v in sample.values for p, t in records.items() if v in t]
-    assert found == []
-    assert s.backend.edit("/large_tool_results/x", "a", "b").error
+    assert found == [] and s.backend.edit("/large_tool_results/x", "a", "b").error
     path = next(p for p in records if p.startswith("/large"))
     assert s.backend.edit(path, "filler 0", "password = hunter2", True).error is None
     assert "hunter2" not in s.files[path]

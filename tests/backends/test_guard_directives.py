@@ -53,14 +53,11 @@ def test_a_tools_instruction_waits_for_the_user_and_what_the_user_said_or_a_fact
     assert lines[1] in s.files["/AGENTS.md"] and s.memory.pending() == ()
 
 
-@every_row(
-    ("who", "prompt"),
-    [
-        ("a nested agent that is told", "load planets.csv and summarise it"),
-        ("the main one that a nested agent answers", "load planets.csv and summarise it"),
-        ("a nested agent that is told", REPORT),
-    ],
-)
+@every_row(("who", "prompt"), [
+    ("a nested agent that is told", "load planets.csv and summarise it"),
+    ("the main one that a nested agent answers", "load planets.csv and summarise it"),
+    ("a nested agent that is told", REPORT),
+])  # fmt: skip
 def test_what_a_nested_agent_is_told_is_the_users_word_if_the_user_said_it(who: str, prompt: str):
     s = session([REPORT])
     look = call("look", id="l0", n=0)

@@ -259,8 +259,7 @@ def test_another_directory_at_the_same_path_has_its_own_journal(tmp_path: Path):
     s.memory.add("in d")
     s.workspace.home.storage.mount("/memory", "disk:e", base=tmp_path, store=None, assistant_id=None)
     s.memory.add("in e")
-    assert s.files["/memory/AGENTS.md"] == "- in e\n"
-    assert len(s.memory.log_entries()) == 1
+    assert s.files["/memory/AGENTS.md"] == "- in e\n" and len(s.memory.log_entries()) == 1
     law(s)
     s.workspace.home.storage.mount("/memory", "disk:d", base=tmp_path, store=None, assistant_id=None)
     assert s.files["/memory/AGENTS.md"] == "- in d\n" and len(s.memory.log_entries()) == 1
@@ -337,7 +336,7 @@ def test_what_the_user_adds_to_an_unfinished_turn_stays_with_what_the_agent_adds
     law(s)
 
 
-def test_a_rewind_of_memory_is_the_users_entry_and_can_be_undone():
+def test_a_rewind_is_the_users_entry_and_undone_it_keeps_what_was_learned_since():
     s = Session(model=Scripted(answers=["ok"]))
     s.memory.add("first")
     s.run("a")
@@ -352,9 +351,6 @@ def test_a_rewind_of_memory_is_the_users_entry_and_can_be_undone():
     s.undo()
     assert s.files["/AGENTS.md"] == "- first\n- second\n- since\n"
     law(s)
-
-
-def test_an_undone_rewind_of_the_conversation_keeps_what_was_learned_since():
     s = Session(model=Scripted(answers=["ok"]))
     s.memory.add("first")
     s.run("a")

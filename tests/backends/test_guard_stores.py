@@ -144,20 +144,7 @@ def test_two_ways_to_one_database_are_one_lock(tmp_path: Path, monkeypatch: pyte
         assert (tmp_path / "real/m.db-deepnb.lock").exists()
 
 
-def test_a_store_of_this_process_alone_has_a_lock_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def none(*_: object, **__: object) -> None:
-        raise AssertionError("a lock between processes")
-
-    monkeypatch.setattr("deepnb.backends.locks.file_lock", none)
-    monkeypatch.setattr("deepnb.backends.locks.named_lock", none)
-    for store in (InMemoryStore(), sqlite_store(":memory:")):
-        with store_lock(store)(), store_lock(ExactStore(store))():
-            pass
-        assert store_lock(store)() is store_lock(ExactStore(store))()
-    assert store_lock(InMemoryStore())() is not store_lock(InMemoryStore())()
-
-
-def test_a_store_that_does_not_say_where_it_is_has_the_lock_of_its_kind(monkeypatch: pytest.MonkeyPatch):
+def test_which_store_has_which_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     class Elsewhere(BaseStore):
         def batch(self, ops):
             return []
@@ -170,6 +157,17 @@ def test_a_store_that_does_not_say_where_it_is_has_the_lock_of_its_kind(monkeypa
     store_lock(Elsewhere())()
     store_lock(Elsewhere())()
     assert names[0] == names[1] and names[0].endswith("Elsewhere")
+
+    def none(*_: object, **__: object) -> None:
+        raise AssertionError("a lock between processes")
+
+    monkeypatch.setattr("deepnb.backends.locks.file_lock", none)
+    monkeypatch.setattr("deepnb.backends.locks.named_lock", none)
+    for store in (InMemoryStore(), sqlite_store(":memory:")):
+        with store_lock(store)(), store_lock(ExactStore(store))():
+            pass
+        assert store_lock(store)() is store_lock(ExactStore(store))()
+    assert store_lock(InMemoryStore())() is not store_lock(InMemoryStore())()
 
 
 def test_all_places_of_a_composite_are_locked_once_and_in_one_order(tmp_path: Path):

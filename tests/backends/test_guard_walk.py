@@ -123,8 +123,7 @@ class Walk:
 
     def check(self) -> None:
         a, b = (s.memory.log_entries() for s in self.sessions)
-        assert a == b and len({e.id for e in a}) == len(a)
-        assert replay(PATH, a) == self.text(self.sessions[0])
+        assert a == b and len({e.id for e in a}) == len(a) and replay(PATH, a) == self.text(self.sessions[0])
 
 
 MOVES: list[Any] = [

@@ -35,39 +35,15 @@ def layout(tmp: Path) -> tuple[Path, Path]:
     (root / "file.md").write_text("inside")
     (root / "dir/in.md").write_text("inside")
     links: dict[str, str | Path] = {
-        "in": "file.md",
-        "dotted": "./file.md",
-        "absolute": root / "file.md",
-        "below": "dir/in.md",
-        "in_pipe": "pipe",
-        "part": ".deepnb-part-0",
-        "in_chain": "in",
-        "dir_in": "dir",
-        "out": outside / "secret.md",
-        "dir_out": outside,
-        "relative_out": "../outside/secret.md",
-        "dir_relative_out": "../outside",
-        "dangling": "nothing",
-        "dangling_out": outside / "made.md",
-        "loop": "pool",
-        "pool": "loop",
-        "self": "self",
-        "chain": "chain2",
-        "chain2": "chain3",
-        "chain3": outside / "secret.md",
-        "dir_chain": "dir_chain2",
-        "dir_chain2": outside / "sub",
-        "up": "..",
-        "dot": ".",
-        "slash": "/",
-        "proc": "/proc/self/root",
-        "cwd": "/proc/self/cwd",
-        "dir/deep/out": outside / "secret.md",
-        "dir/deep/dir_out": outside,
-        "dir/deep/up": "../../..",
-        "null": "/dev/null",
-        "link.md ": outside / "secret.md",
-    }
+        "in": "file.md", "dotted": "./file.md", "absolute": root / "file.md", "below": "dir/in.md", "in_pipe": "pipe",
+        "part": ".deepnb-part-0", "in_chain": "in", "dir_in": "dir", "out": outside / "secret.md", "dir_out": outside,
+        "relative_out": "../outside/secret.md", "dir_relative_out": "../outside", "dangling": "nothing",
+        "dangling_out": outside / "made.md", "loop": "pool", "pool": "loop", "self": "self", "chain": "chain2",
+        "chain2": "chain3", "chain3": outside / "secret.md", "dir_chain": "dir_chain2", "dir_chain2": outside / "sub",
+        "up": "..", "dot": ".", "slash": "/", "proc": "/proc/self/root", "cwd": "/proc/self/cwd",
+        "dir/deep/out": outside / "secret.md", "dir/deep/dir_out": outside, "dir/deep/up": "../../..",
+        "null": "/dev/null", "link.md ": outside / "secret.md",
+    }  # fmt: skip
     for name, target in links.items():
         (root / name).symlink_to(target)
     os.mkfifo(root / "pipe")
@@ -122,17 +98,11 @@ def state(at: Path) -> dict[str, Any]:
 
 
 OPERATIONS: dict[str, Callable[[BackendProtocol, str], Any]] = {
-    "read": lambda b, p: b.read(p),
-    "write": lambda b, p: b.write(p, "x"),
-    "edit": lambda b, p: b.edit(p, SECRET, "x"),
-    "edit inside": lambda b, p: b.edit(p, "inside", "x"),
-    "upload": lambda b, p: b.upload_files([(p, b"x")])[0],
-    "download": lambda b, p: b.download_files([p])[0],
-    "delete": lambda b, p: b.delete(p),
-    "ls": lambda b, p: b.ls(p),
-    "glob": lambda b, p: b.glob("*", p),
-    "grep": lambda b, p: b.grep(SECRET, p),
-}
+    "read": lambda b, p: b.read(p), "write": lambda b, p: b.write(p, "x"), "edit": lambda b, p: b.edit(p, SECRET, "x"),
+    "edit inside": lambda b, p: b.edit(p, "inside", "x"), "upload": lambda b, p: b.upload_files([(p, b"x")])[0],
+    "download": lambda b, p: b.download_files([p])[0], "delete": lambda b, p: b.delete(p), "ls": lambda b, p: b.ls(p),
+    "glob": lambda b, p: b.glob("*", p), "grep": lambda b, p: b.grep(SECRET, p),
+}  # fmt: skip
 SEARCHES = ("ls", "glob", "grep")
 
 
@@ -161,8 +131,7 @@ def test_a_link_to_a_file_beside_it_is_read_and_never_written(tmp_path):
     root, outside = layout(tmp_path)
     backend = DiskBackend(root)
     before = state(root), state(outside)
-    assert content(backend, "/in") == "inside"
-    assert backend.download_files(["/in"])[0].content == b"inside"
+    assert content(backend, "/in") == "inside" and backend.download_files(["/in"])[0].content == b"inside"
     refused = "Error writing file '/in': it is a link to file.md, which is only read here"
     assert backend.write("/in", "x").error == refused
     for name in ("edit inside", "upload", "delete", "ls"):
@@ -211,8 +180,7 @@ def test_a_link_or_what_it_names_swapped_for_a_link_outside(tmp_path, monkeypatc
 def test_an_absolute_path_of_this_machine_is_one_inside(tmp_path):
     root, outside = layout(tmp_path)
     backend, path = DiskBackend(root), f"{outside}/secret.md"
-    assert backend.read(path).error == f"File '{path}' not found"
-    assert backend.write(path, "x").error is None
+    assert backend.read(path).error == f"File '{path}' not found" and backend.write(path, "x").error is None
     assert (outside / "secret.md").read_text() == SECRET and (root / path[1:]).read_text() == "x"
 
 
@@ -238,8 +206,7 @@ def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_pat
     (root / "dir/back").symlink_to(root)
     before = state(outside)
     assert DiskBackend(root).delete("/dir").error is None
-    assert not (root / "dir").exists() and (root / "file.md").exists()
-    assert state(outside) == before
+    assert not (root / "dir").exists() and (root / "file.md").exists() and state(outside) == before
 
 
 def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
@@ -329,8 +296,7 @@ def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp
             result = operation(backend, path)
             assert result.error or (name in SEARCHES and not (getattr(result, "matches", None))), (name, path, result)
     assert backend.read("/AGENTS.md").error is None and backend.write("/dir/a.md", "x").error is None
-    assert backend.write("/dir/B.md", "x").error is None
-    assert (tmp_path / "AGENTS.md").read_text() == SECRET
+    assert backend.write("/dir/B.md", "x").error is None and (tmp_path / "AGENTS.md").read_text() == SECRET
 
 
 @every_row(
@@ -339,5 +305,4 @@ def test_another_spelling_of_a_name_is_not_another_file_where_case_is_folded(tmp
      ("a ", False), ("a:b", False), ("a.md:stream", False), ("a?", False), ("a*", False), ("日本.md", True)],
 )  # fmt: skip
 def test_names_on_windows(name, fits):
-    assert (tree.unfit(name, windows=True) is None) == fits
-    assert tree.unfit(name, windows=False) is None
+    assert (tree.unfit(name, windows=True) is None) == fits and tree.unfit(name, windows=False) is None

@@ -31,9 +31,7 @@ def test_a_diff_put_in_gives_the_after_and_taken_back_the_before(before: str | N
     if before == after:
         return
     one = change(before, after)
-    assert one.after(before) == after
-    assert one.before(after) == before
-    assert from_json(to_json(one)) == one
+    assert one.after(before) == after and one.before(after) == before and from_json(to_json(one)) == one
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=6))
@@ -97,8 +95,7 @@ def skewed(steps: list[tuple[int, int]]) -> None:
         for s in machines:
             log = s.memory.log_entries()
             assert [e.id for e in log] == place(s) == [str(n) for n in range(1, len(steps) + 1)]
-            assert replay(PATH, log) == s.files[PATH]
-            assert list(s.memory.why("fact")["entry"]) == place(s)
+            assert replay(PATH, log) == s.files[PATH] and list(s.memory.why("fact")["entry"]) == place(s)
         machines[0].memory.revert("1")
         assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
 

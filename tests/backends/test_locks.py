@@ -170,14 +170,11 @@ def test_a_lock_that_is_not_a_file_is_one_line(tmp_path, kind):
     assert [(p.name, p.read_text()) for p in outside.iterdir()] == [("kept", "kept")]
 
 
-def test_a_missing_directory_is_made_and_one_without_a_parent_is_one_line(tmp_path):
+def test_a_directory_of_locks_is_made_and_is_no_link(tmp_path, monkeypatch):
     with directory_lock(tmp_path / "new"):
         assert (tmp_path / "new/.deepnb/lock").exists()
     with pytest.raises(DeepnbError, match="does not exist"), directory_lock(tmp_path / "a/b"):
         pass
-
-
-def test_a_folder_of_locks_that_is_a_link_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "mine").mkdir()
     (tmp_path / f"deepnb-locks-{os.getuid()}").symlink_to(tmp_path / "mine")

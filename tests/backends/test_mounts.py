@@ -52,22 +52,16 @@ def test_a_directory_that_others_can_write_to_is_read_only_and_a_line_says_so(tm
     assert backend.download_files(["/d/a.md"])[0].content == b"before"
     for error in (backend.write("/d/b.md", "x").error, backend.delete("/d/a.md").error):
         assert str(error).endswith("directory d, so it is mounted read-only") and str(tmp_path) not in str(error)
-    assert os.listdir(root) == ["a.md"]
-    assert Session(backend=f"disk:{root}").backend.notices == [note]
+    assert os.listdir(root) == ["a.md"] and Session(backend=f"disk:{root}").backend.notices == [note]
     root.chmod(0o755)
     assert note not in shell.ok(f"%agent mount /d disk:{root}")
     assert shell.session.backend.write("/d/b.md", "x").error is None
 
 
-@every_row(
-    ("spec", "assistant", "space"),
-    [
-        ("store", None, ("filesystem",)),
-        ("store", "a1", ("a1", "filesystem")),
-        ("store:team", "a1", ("team",)),
-        ("store:team/notes", None, ("team", "notes")),
-    ],
-)
+@every_row(("spec", "assistant", "space"), [
+    ("store", None, ("filesystem",)), ("store", "a1", ("a1", "filesystem")), ("store:team", "a1", ("team",)),
+    ("store:team/notes", None, ("team", "notes")),
+])  # fmt: skip
 def test_a_namespace(spec, assistant, space):
     kept = InMemoryStore()
     made = parse_mount(spec, base=Path(), store=kept, assistant_id=assistant)
@@ -76,30 +70,36 @@ def test_a_namespace(spec, assistant, space):
     assert [item.namespace for item in kept.search(())] == [space]
 
 
-def test_back_to_the_state():
+def test_a_place_and_its_prefix_or_what_to_type():
     assert parse_mount("state", base=Path(), prefix="/m/") == Mount("/m/", "state", "", None)
+    with pytest.raises(DeepnbError) as told:
+        parse_mount("store", base=Path())
+    assert str(told.value) == "there is no store: pass one to Session(store=...), or type disk:DIR"
+    with pytest.raises(DeepnbError, match="can't be part"):
+        parse_mount("store", base=Path(), store=InMemoryStore(), assistant_id="me@x.org")
+    assert mount_prefix("/memory") == mount_prefix("/memory/") == "/memory/"
+    assert mount_prefix("/a/b") == "/a/b/"
+    for bad in ("/", "", "memory", "/a/../b", "/..", "//", "/a//b", "/a\\b", "~/x", "/~", "/a\n"):
+        with pytest.raises(DeepnbError, match=r"type"):
+            mount_prefix(bad)
 
 
 BAD = {
     "": "is not a place to keep files: type disk:DIR, store, store:NAMESPACE or state",
     "./memory": "'./memory' is not a place to keep files: type disk:DIR",
-    "sqlite:x": "is not a place to keep files",
-    "state:x": "is not a place to keep files",
+    "sqlite:x": "is not a place to keep files", "state:x": "is not a place to keep files",
     "disk": "disk: needs a directory: type one, such as disk:./memory",
-    "disk:": "disk: needs a directory",
-    "disk:  ": "disk: needs a directory",
-    "disk:a\0b": "disk: needs a directory",
+    "disk:": "disk: needs a directory", "disk:  ": "disk: needs a directory", "disk:a\0b": "disk: needs a directory",
     "disk:file.txt": "file.txt is a file: type its directory",
     "disk:file.txt/x": "file.txt is a file: type its directory",
     "disk:~nobody-of-this-name/x": "can't be mounted",
     "disk:" + "n" * 300: "can't be mounted (File name too long)",
     "store:": "can't be part of a store's namespace: type store:NAMESPACE with letters",
-    "store:a//b": "can't be part of a store's namespace",
-    "store:a/*": "'*' can't be part of a store's namespace",
+    "store:a//b": "can't be part of a store's namespace", "store:a/*": "'*' can't be part of a store's namespace",
     "store:a.b": "'a.b' can't be part of a store's namespace",
     "store:a b": "'a b' can't be part of a store's namespace",
     "store:langgraph": "'langgraph' can't be part of a store's namespace",
-}
+}  # fmt: skip
 
 
 @every_row("spec", BAD)
@@ -110,32 +110,13 @@ def test_a_bad_one_is_one_line_that_says_what_to_type(tmp_path, spec):
     assert BAD[spec] in str(told.value) and "\n" not in str(told.value)
 
 
-def test_without_a_store_it_says_how_to_get_one():
-    with pytest.raises(DeepnbError) as told:
-        parse_mount("store", base=Path())
-    assert str(told.value) == "there is no store: pass one to Session(store=...), or type disk:DIR"
-    with pytest.raises(DeepnbError, match="can't be part"):
-        parse_mount("store", base=Path(), store=InMemoryStore(), assistant_id="me@x.org")
-
-
-def test_prefixes():
-    assert mount_prefix("/memory") == mount_prefix("/memory/") == "/memory/"
-    assert mount_prefix("/a/b") == "/a/b/"
-    for bad in ("/", "", "memory", "/a/../b", "/..", "//", "/a//b", "/a\\b", "~/x", "/~", "/a\n"):
-        with pytest.raises(DeepnbError, match=r"type"):
-            mount_prefix(bad)
-
-
 # -- whose a path is
 
 
-def test_no_mounts_are_the_default_itself(tmp_path):
+def test_mounts_of_the_state(tmp_path):
     default = kernel()
     assert mount_all(default, {}) is default
     assert mount_all(default, {"/m": mount("state", tmp_path)}) is default
-
-
-def test_state_inside_another_mount_is_refused(tmp_path):
     with pytest.raises(DeepnbError, match=r"/m/s/ can't be state inside /m/"):
         mount_all(kernel(), {"/m": mount("disk:d", tmp_path), "/m/s": mount("state", tmp_path)})
 
@@ -181,11 +162,8 @@ BASES = st.sampled_from(["/", "/a", "/a/", "/m", "/a/m", "/a/b", "/.h", "/nowher
 
 @example(
     mine={"/m/x.md": "tea"},
-    hidden=dict.fromkeys(("/m/y.txt", "/m/x.md", "/m"), "tea"),
-    at={"/m"},
-    pattern="**/*",
-    base="/",
-)
+    hidden=dict.fromkeys(("/m/y.txt", "/m/x.md", "/m"), "tea"), at={"/m"}, pattern="**/*", base="/",
+)  # fmt: skip
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="*.md", base="/a")
 @example(mine={"/a": "tea", "/a/m/a": "tea"}, hidden={}, at={"/a/m"}, pattern="m/*", base="/a/")
@@ -226,8 +204,7 @@ def test_upstreams_composite_is_still_what_ours_mends(tmp_path):
     default, box = store(), store()
     default.write("/m/hidden.md", "x")
     theirs, ours = (kind(default, {"/m/": box}) for kind in (CompositeBackend, MountedBackend))
-    assert [m["path"] for m in theirs.glob("*").matches] == ["/m/hidden.md"]
-    assert ours.glob("*").matches == []
+    assert [m["path"] for m in theirs.glob("*").matches] == ["/m/hidden.md"] and ours.glob("*").matches == []
 
 
 ASSISTANTS = [None, "a", "A", "aa", "filesystem", "a-b", "a_b", "a+", "x"]
@@ -290,5 +267,4 @@ def test_a_search_pages_through_all(monkeypatch, count):
     for backend in (near, below):
         backend.upload_files([(f"/{n}.md", b"x") for n in range(count)])
     assert count_of(near) == count_of(below) == count
-    assert near.delete("/0.md").error is None and count_of(near) == count - 1
-    assert count_of(below) == count
+    assert near.delete("/0.md").error is None and count_of(near) == count - 1 and count_of(below) == count

@@ -34,12 +34,10 @@ def read_in_picture(s: Session) -> str:
 
 
 READS: dict[str, Any] = {
-    "a tool of the agent's": read_by_agent,
-    "the memory block": read_by_middleware,
-    "session.memory.read": lambda s: s.memory.read(PATH),
-    "session.part": lambda s: s.files[PATH],
+    "a tool of the agent's": read_by_agent, "the memory block": read_by_middleware,
+    "session.memory.read": lambda s: s.memory.read(PATH), "session.part": lambda s: s.files[PATH],
     "%memory": read_in_picture,
-}
+}  # fmt: skip
 
 
 def test_what_is_shown_is_what_is_noted_as_seen_whenever_another_process_writes(tmp_path: Path) -> None:

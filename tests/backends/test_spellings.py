@@ -28,14 +28,9 @@ SPELLINGS = [
     "/box/dir/deep/up/outside/secret.md", "/box/dangling_out",
 ]  # fmt: skip
 TOOLS: dict[str, dict[str, Any]] = {
-    "read_file": {},
-    "write_file": {"content": "x"},
-    "edit_file": {"old_string": SECRET, "new_string": "x"},
-    "delete": {},
-    "ls": {},
-    "glob": {"pattern": "*"},
-    "grep": {"pattern": SECRET, "output_mode": "content"},
-}
+    "read_file": {}, "write_file": {"content": "x"}, "edit_file": {"old_string": SECRET, "new_string": "x"},
+    "delete": {}, "ls": {}, "glob": {"pattern": "*"}, "grep": {"pattern": SECRET, "output_mode": "content"},
+}  # fmt: skip
 WRITES = ("write_file", "edit_file", "delete")
 
 
@@ -73,8 +68,7 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     s.run("go")
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))
-    assert state(outside) == before[1]
-    assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    assert state(outside) == before[1] and SECRET not in results(s).replace(f"'{SECRET}'", "")
     assert (state(root) != before[0]) == (tool in ("write_file", "delete")), "the call that may was made"
 
 
@@ -100,5 +94,4 @@ def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path,
     before = state(root), state(outside)
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))
-    assert (state(root), state(outside)) == before
-    assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    assert (state(root), state(outside)) == before and SECRET not in results(s).replace(f"'{SECRET}'", "")

@@ -31,10 +31,8 @@ class Change:
         self.aside.mkdir()
         self.other = subprocess.Popen(
             [sys.executable, "-c", "import os, shutil, sys\nfor line in sys.stdin: exec(line); print(flush=True)"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
 
     def run(self, code: str) -> None:
         if self.random.random() < 0.5:

@@ -25,11 +25,9 @@ Found = list[list[tuple[int, int, int]]]
 
 def rows() -> Iterator[Row]:
     sets = {
-        "judge": credentials_judge.samples(),
-        "kinds": credentials_kinds.samples(),
-        "vendors": tuple(credentials_kinds.vendors()),
-        "practice": credentials_practice.samples(),
-    }
+        "judge": credentials_judge.samples(), "kinds": credentials_kinds.samples(),
+        "vendors": tuple(credentials_kinds.vendors()), "practice": credentials_practice.samples(),
+    }  # fmt: skip
     for name, samples in sets.items():
         share = 100 * sum(map(_is_found, samples, _found([sample.text for sample in samples]))) / len(samples)
         least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name)

@@ -206,7 +206,6 @@ def counted(request: Any) -> int:
 
 
 def table(cache: Path) -> str:
-    """What was measured last of each."""
     kept = {name: json.loads(file.read_text()) for name in TOOLS if (file := cache / f"{name}.json").exists()}
     cells = {name: kept[name]["cells"] if name in kept else {} for name in TOOLS}
     for one in filter(None, cells.values()):

@@ -40,17 +40,14 @@ def texts() -> dict[str, Any]:
         "prose": lambda n: cut(("".join(said[i : i + 4]) + "\n\n" for i in range(0, 2000, 4)), n),
         "one paragraph": lambda n: cut(iter(said), n),
         "one code block": lambda n: cut((_LINE.format(i) for i in range(5000)), n, "```python\n"),
-        "one table": lambda n: cut(
-            (_ROW.format(i, "ABCDE"[i % 5], i / 7) for i in range(5000)),
-            n,
-            "| no | where | value | state |\n|---:|---|---:|---|\n",
-        ),
+        "one table": lambda n: cut((_ROW.format(i, "ABCDE"[i % 5], i / 7) for i in range(5000)),
+                                   n, "| no | where | value | state |\n|---:|---|---:|---|\n"),
         "one list": lambda n: cut((f"- {sentence}\n" for sentence in said), n),
         "one numbered list": lambda n: cut((f"{i}. {sentence}\n" for i, sentence in enumerate(said, 1)), n),
         "code in a list": lambda n: cut((f"   x = {i}\n" for i in range(5000)), n, "1. See:\n\n   ```python\n"),
         "one quote": lambda n: cut((f"> {sentence}\n" for sentence in said), n),
         "no space": lambda n: "a" * n,
-    }
+    }  # fmt: skip
 
 
 @dataclass

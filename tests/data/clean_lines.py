@@ -80,7 +80,6 @@ def _made(rng: random.Random) -> list[str]:
 
 
 def lines() -> tuple[str, ...]:
-    """All of them, the same in every run."""
     rng = random.Random(20260215)
     written = WRITTEN.read_text("utf-8").splitlines()
     return (*written, *(line for _ in range(10) for line in _made(rng)))

@@ -69,11 +69,8 @@ BARE: dict[str, tuple[Make, ...]] = {
     "aws access key": (_made("AK" + "IA", UPPER, 16), _made("AS" + "IA", UPPER, 16)),
     "google api key": (_made("AI" + "za", URLSAFE, 35),),
     "anthropic": (_made("sk-" + "ant-api03-", URLSAFE, 93, "AA"), _made("sk-" + "ant-oat01-", URLSAFE, 86)),
-    "openai": (
-        _made("sk" + "-", ALNUM, 48),
-        _made("sk-" + "proj-", URLSAFE, 120),
-        _made("sk-" + "svcacct-", URLSAFE, 74),
-    ),
+    "openai": (_made("sk" + "-", ALNUM, 48), _made("sk-" + "proj-", URLSAFE, 120),
+               _made("sk-" + "svcacct-", URLSAFE, 74)),
     "openrouter": (_made("sk-" + "or-v1-", HEX, 64),),
     "huggingface": (_made("h" + "f_", string.ascii_letters + "0123", 34),),
     "github classic": tuple(_made(f"gh{c}" + "_", ALNUM, 36) for c in "pousr"),
@@ -92,23 +89,18 @@ BARE: dict[str, tuple[Make, ...]] = {
             "https://hooks.sl" + f"ack.com/services/T{_body(r, UPPER, 8)}/B{_body(r, UPPER, 10)}/{_body(r, ALNUM, 24)}"
         ),
     ),
-    "stripe": (
-        _made("sk_" + "live_", ALNUM, 24),
-        _made("rk_" + "live_", ALNUM, 99),
-        _made("sk_" + "live_51", ALNUM, 97),
-    ),
+    "stripe": (_made("sk_" + "live_", ALNUM, 24), _made("rk_" + "live_", ALNUM, 99),
+               _made("sk_" + "live_51", ALNUM, 97)),
     "twilio key": (_made("S" + "K", HEX, 32),),
     "sendgrid": (lambda r: "S" + "G." + _body(r, URLSAFE, 22) + "." + _body(r, URLSAFE, 43),),
-    "mailgun": (_made("ke" + "y-", HEX, 32),),
-    "npm": (_made("np" + "m_", ALNUM, 36),),
+    "mailgun": (_made("ke" + "y-", HEX, 32),), "npm": (_made("np" + "m_", ALNUM, 36),),
     "pypi": (_made("py" + "pi-AgEIcHlwaS5vcmc", URLSAFE, 150),),
     "digitalocean": (_made("dop" + "_v1_", HEX, 64),),
     "databricks": (_made("da" + "pi", HEX, 32), _made("da" + "pi", HEX, 32, "-2")),
     "telegram": (lambda r: f"{r.randrange(10**8, 10**10)}:" + "AA" + _body(r, URLSAFE, 33),),
-    "discord": (_discord,),
-    "jwt": (_jwt,),
+    "discord": (_discord,), "jwt": (_jwt,),
     "langsmith": (lambda r: "lsv2" + "_pt_" + _body(r, HEX, 32) + "_" + _body(r, HEX, 10),),
-}
+}  # fmt: skip
 
 PLACES = {kind: [unescaped(one) for one in lines] for kind, lines in sections("credentials").items()}
 """Where a value of a kind stands; `anywhere` is for those that show what they are by themselves."""
@@ -144,19 +136,15 @@ MAKERS: dict[str, Callable[[random.Random, int], str]] = {
     "aws session token": lambda rng, _: "IQoJb3JpZ2luX2Vj" + _body(rng, B64, 300) + "==",
     "azure storage": lambda rng, _: _b64(rng, 64),
     "azure sas": lambda rng, _: _b64(rng, 32).replace("+", "%2B").replace("/", "%2F").replace("=", "%3D"),
-    "twilio auth token": _plain(HEX, 32),
-    "heroku": lambda rng, _: _uuid(rng),
+    "twilio auth token": _plain(HEX, 32), "heroku": lambda rng, _: _uuid(rng),
     "password in a url": lambda rng, i: _password(rng, i, "!$*_-"),
     "connection string": lambda rng, i: _password(rng, i, "!#$*_-"),
     "password": lambda rng, i: _password(rng, i),
     "password in chinese": lambda rng, i: _password(rng, i, "!#$*_-") if i % 4 else str(rng.randrange(10**7, 10**8)),
     "secret assignment": lambda rng, i: _body(rng, (ALNUM, HEX, LOWER)[i % 3], (24, 40, 32)[i % 3]),
-    "bearer": _plain(ALNUM, 40),
-    "basic header": _basic,
-    "netrc": lambda rng, i: _password(rng, i),
-    "pgpass": lambda rng, i: _password(rng, i, "!#$*_-"),
-    "curl": lambda rng, i: _password(rng, i, "!#*_-"),
-}
+    "bearer": _plain(ALNUM, 40), "basic header": _basic, "netrc": lambda rng, i: _password(rng, i),
+    "pgpass": lambda rng, i: _password(rng, i, "!#$*_-"), "curl": lambda rng, i: _password(rng, i, "!#*_-"),
+}  # fmt: skip
 
 PEM_PLACES: tuple[str, ...] = ("{}", "Put this into ~/.ssh:\n\n```\n{}\n```\nthanks", "  {}", "+{}", "> {}")
 

@@ -14,13 +14,10 @@ from tests.data.credentials import Sample
 
 DIGITS, LOWER, UPPER = string.digits, string.ascii_lowercase, string.ascii_uppercase
 BODIES = {
-    "alnum": DIGITS + LOWER + UPPER,
-    "url": DIGITS + LOWER + UPPER + "-_",
-    "hex": DIGITS + "abcdef",
-    "base36": DIGITS + LOWER,
-    "base32": UPPER + "234567",
+    "alnum": DIGITS + LOWER + UPPER, "url": DIGITS + LOWER + UPPER + "-_", "hex": DIGITS + "abcdef",
+    "base36": DIGITS + LOWER, "base32": UPPER + "234567",
     "base58": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
-}
+}  # fmt: skip
 
 FORMS = sections("credentials_judge")
 """Form -> its lines: name style | text."""

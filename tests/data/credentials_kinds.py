@@ -16,14 +16,9 @@ from tests.data.credentials import Sample
 Chance = random.Random
 DIGITS, LOWER, UPPER = string.digits, string.ascii_lowercase, string.ascii_uppercase
 BODIES = {
-    "b62": DIGITS + LOWER + UPPER,
-    "url": DIGITS + LOWER + UPPER + "-_",
-    "std": DIGITS + LOWER + UPPER + "+/",
-    "hex": DIGITS + "abcdef",
-    "b36": DIGITS + LOWER,
-    "b32": UPPER + "234567",
-    "dec": DIGITS,
-}
+    "b62": DIGITS + LOWER + UPPER, "url": DIGITS + LOWER + UPPER + "-_", "std": DIGITS + LOWER + UPPER + "+/",
+    "hex": DIGITS + "abcdef", "b36": DIGITS + LOWER, "b32": UPPER + "234567", "dec": DIGITS,
+}  # fmt: skip
 
 
 def body(chance: Chance, kind: str, size: int) -> str:
@@ -80,11 +75,9 @@ COMMANDS = (
 
 # base64 under a name, as Kubernetes keeps it
 ENCODED = (
-    "data:\n  password: E",
-    "  db-password: E\n  host: ZGI=",
-    '"password": "E"',
+    "data:\n  password: E", "  db-password: E\n  host: ZGI=", '"password": "E"',
     "kind: Secret\ndata:\n  username: YW5u\n  password: E\n",
-)
+)  # fmt: skip
 
 # -- sentences in five languages
 
@@ -109,29 +102,16 @@ CHANCE_PROSE = (
     "my api key is K", "The key for the weather service is K.", "token K works until May", "we authenticate with K", "der Schlüssel für Deepl ist K", "La clé d'API est K", "la clave de la API es K", "我的密钥是K", "API 密钥：K", "用这个令牌：K", "le jeton est K", "mein Token: K", "el token de acceso es K", "Zugriffstoken K", "bearer K", "the secret is K",
 )  # fmt: skip
 VENDOR_NAMES = [
-    "datadog_x",
-    "MAPBOX",
-    "algolia_admin",
-    "openweather",
-    "tmdb",
-    "deepl",
-    "finnhub",
-    "alphavantage",
-    "cohere",
+    "datadog_x", "MAPBOX", "algolia_admin", "openweather", "tmdb", "deepl", "finnhub", "alphavantage", "cohere",
     "pinecone",
-]
+]  # fmt: skip
 
 # -- shapes known by form alone
 
 SENTENCES = (
-    "Ann said to use {} this week.",
-    "- {} (old)",
-    "worked with `{}`",
-    'connect("{}")',
-    "请用 {} 连接。",
-    "it was {}, then we moved",
-    "{}",
-)
+    "Ann said to use {} this week.", "- {} (old)", "worked with `{}`", 'connect("{}")', "请用 {} 连接。",
+    "it was {}, then we moved", "{}",
+)  # fmt: skip
 
 
 def shape(chance: Chance, pieces: str) -> str:
@@ -161,15 +141,13 @@ def _random(chance: Chance) -> str:
 def _password(chance: Chance) -> str:
     word = chance.choice(("Winter", "Maple", "Harbor", "copper", "Sommer", "lagoon"))
     ends = "".join(chance.choices(LOWER, k=3)).capitalize() + chance.choice(UPPER)
-    return chance.choice(
-        (
-            f"{word}-{ends}!",
-            f"{word.capitalize()}{chance.randrange(100, 9999)}{chance.choice('!#*')}",
-            f"{body(chance, 'b62', 5)}{chance.choice('!#*+')}{body(chance, 'b62', 6)}",
-            body(chance, "b62", 14),
-            f"qu{chance.randrange(10, 99)}t-{word.capitalize()}{chance.choice('!+')}{chance.randrange(10, 99)}",
-        )
-    )
+    return chance.choice((
+        f"{word}-{ends}!",
+        f"{word.capitalize()}{chance.randrange(100, 9999)}{chance.choice('!#*')}",
+        f"{body(chance, 'b62', 5)}{chance.choice('!#*+')}{body(chance, 'b62', 6)}",
+        body(chance, "b62", 14),
+        f"qu{chance.randrange(10, 99)}t-{word.capitalize()}{chance.choice('!+')}{chance.randrange(10, 99)}",
+    ))  # fmt: skip
 
 
 def _encoded(chance: Chance) -> str:

@@ -35,37 +35,18 @@ def _b32(chance: Chance, size: int) -> str:
 Draw = Callable[[Chance, int], str]
 # prefix, how its body is drawn, of how many characters
 PREFIXES: tuple[tuple[str, Draw, int], ...] = (
-    ("lsk_", _b62, 32),
-    ("cio-", _url, 40),
-    ("acme_live_", _b62, 24),
-    ("zmb_pat_", _hex, 40),
-    ("kx-prod-", _b62, 48),
-    ("qdrant_", _url, 44),
-    ("ops_ey", _b62, 120),
-    ("hvb-", _b62, 36),
-    ("mlflowtok-", _hex, 64),
-    ("NRII-", _url, 32),
-    ("LTKN_", _b32, 40),
-    ("sumo-su", _b62, 26),
-    ("dsk.", _b62, 40),
-    ("mb~", _url, 36),
-    ("gr_api_v2_", _std, 60),
-    ("vx_sk_", _url, 28),
-    ("tok-", _hex, 48),
-    ("wrk_secret_", _hex, 32),
+    ("lsk_", _b62, 32), ("cio-", _url, 40), ("acme_live_", _b62, 24), ("zmb_pat_", _hex, 40), ("kx-prod-", _b62, 48),
+    ("qdrant_", _url, 44), ("ops_ey", _b62, 120), ("hvb-", _b62, 36), ("mlflowtok-", _hex, 64), ("NRII-", _url, 32),
+    ("LTKN_", _b32, 40), ("sumo-su", _b62, 26), ("dsk.", _b62, 40), ("mb~", _url, 36), ("gr_api_v2_", _std, 60),
+    ("vx_sk_", _url, 28), ("tok-", _hex, 48), ("wrk_secret_", _hex, 32),
     ("pat-eu1-", lambda c, n: "-".join(_hex(c, k) for k in (8, 4, 4, 4, 12)), 36),
-    ("rbk_", lambda c, n: f"{_b62(c, 10)}_{_b62(c, 24)}", 35),
-    ("flyv1-", _std, 90),
+    ("rbk_", lambda c, n: f"{_b62(c, 10)}_{_b62(c, 24)}", 35), ("flyv1-", _std, 90),
     ("ap2_", lambda c, n: _b62(c, n).lower(), 40),
-)
+)  # fmt: skip
 SENTENCES = (
-    "It is {} for now.",
-    "- staging: {}",
-    "ran `./deploy {}` and it worked",
-    "请用 {} 测试",
-    'connect("eu", "{}")',
+    "It is {} for now.", "- staging: {}", "ran `./deploy {}` and it worked", "请用 {} 测试", 'connect("eu", "{}")',
     "https://h.dev/x?t={}&n=1",
-)
+)  # fmt: skip
 WORDS = ("DB_PASSWORD", "ADMIN_PWD", "Password", "rootPassword", "smtp_passwd")
 TOKENS = ("API_KEY", "apiKey", "client_secret", "ACCESS_TOKEN", "SigningSecret")
 # `N` is the name, `V` its value.
@@ -83,11 +64,8 @@ FORMS = {
     "sentence": ("Use V as the N.", "V is the N of the shop.", "the N was changed to V", "set N to V", "N - V", "with N V"),
 }  # fmt: skip
 COOKIES = (
-    "Cookie: a=b; sid=V",
-    "Set-Cookie: session=V; Secure",
-    "curl -b 'id=V' -H 'cookie: s=V2'",
-    '"cookie": "auth=V"',
-)
+    "Cookie: a=b; sid=V", "Set-Cookie: session=V; Secure", "curl -b 'id=V' -H 'cookie: s=V2'", '"cookie": "auth=V"',
+)  # fmt: skip
 
 
 def samples() -> tuple[Sample, ...]:

@@ -20,7 +20,6 @@ ijnuhb|ygvtfc|rdxesz|xxxx yyyy|0xqzqz|@@@@|???|!!! ###|()()|🦖🦖|龘靐齉|�
 
 
 def nonsense() -> list[str]:
-    """Return 50 questions that nothing here answers."""
     return NONSENSE.replace("\n", "").split("|")
 
 

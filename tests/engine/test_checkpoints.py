@@ -45,8 +45,7 @@ def test_files_that_rest_are_not_walked_back_to_their_first_write(checkpointer):
         s.run(f"look {n}")
         metadata = checkpointer.get_tuple({"configurable": {"thread_id": "main"}}).metadata
         _, steps = metadata["counters_since_delta_snapshot"].get(keys.FILES, (0, 0))
-        assert steps <= FAR + STEPS
-        assert s.files["/AGENTS.md"] == "- likes tea\n"
+        assert steps <= FAR + STEPS and s.files["/AGENTS.md"] == "- likes tea\n"
 
 
 def test_a_thread_goes_back_to_before_its_files_were_written_whole(checkpointer):

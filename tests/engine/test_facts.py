@@ -1,8 +1,9 @@
-"""What ARCHITECTURE.md says of the engine, asked of the engine alone: a test that fails names what upstream changed."""
+"""What ARCHITECTURE.md says of the engine and where it keeps what we read: a failure names what upstream changed."""
 
 import asyncio
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemState
-from deepagents.middleware.memory import MemoryMiddleware
+from deepagents.middleware.memory import MemoryMiddleware, MemoryState
+from deepagents.middleware.skills import SkillsState
+from deepagents.middleware.summarization import SUMMARIZATION_EVENT_KEY, SUMMARIZATION_SESSION_ID_KEY
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -24,15 +27,22 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
+from deepnb import Session
+from deepnb.engine import keys
+from deepnb.engine.attached_graph import graph_parts
+from deepnb.engine.probe import snapshot
 from deepnb.testing import RequestRecorder, ScriptedModel, call
+from deepnb.values.agent import Skill
 from tests import DATA
+from tests.support.graphs import GRAPHS, lookup, model
+from tests.support.scripted import Scripted
+from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "main"}}
 MEMORY = ["/AGENTS.md"]
 
 
 def agent(*answers: Any, **options: Any) -> Any:
-    """Upstream's agent with its files in the state, checkpointed."""
     model = options.pop("model", None) or ScriptedModel(answers=list(answers))
     return create_deep_agent(model, checkpointer=InMemorySaver(), **options)
 
@@ -133,12 +143,9 @@ def test_an_exception_in_a_tool_and_a_tool_that_is_only_a_coroutine_end_the_run(
         ask(agent(call("awaits"), "never", tools=[StructuredTool.from_function(coroutine=awaits)]), "p")
 
 
-def test_a_call_whose_arguments_are_not_json_ends_the_run():
+def test_a_call_whose_arguments_are_not_json_ends_the_run_and_streamed_ones_are_taken_in_part():
     wrong: Any = [{"name": "ls", "args": "path=/", "id": "c1", "error": None, "type": "invalid_tool_call"}]
     assert len(ask(agent(AIMessage("", invalid_tool_calls=wrong), "never"), "p").requests) == 1
-
-
-def test_of_streamed_arguments_that_are_no_json_as_much_is_taken_as_can_be_read():
     chunk = tool_call_chunk(name="write_file", args='{"content": "half of i', id="c1", index=0)
     message = AIMessageChunk(content="", tool_call_chunks=[chunk])
     assert (message.tool_calls[0]["args"], message.invalid_tool_calls) == ({"content": "half of i"}, [])
@@ -199,8 +206,7 @@ def test_the_mcp_adapter_loses_arguments_and_believes_the_server():
     listed = types.Tool(name="look", inputSchema=schema, annotations=claims)
     made = convert_mcp_tool_to_langchain_tool(None, listed, connection=Any, tool_interceptors=[keep])  # type: ignore[arg-type]
     asyncio.run(made.ainvoke({"config": 1, "run_manager": 2, "a": 3}))
-    assert given == {"a": 3}
-    assert made.metadata is not None and made.metadata["deepnb_effect"] == "reads"
+    assert given == {"a": 3} and made.metadata is not None and made.metadata["deepnb_effect"] == "reads"
 
 
 def test_the_node_of_the_model_run_alone_makes_the_request_of_a_state():
@@ -223,16 +229,13 @@ def test_the_node_of_the_model_run_alone_makes_the_request_of_a_state():
     assert [m.text for m in (caught[0].system_message, *caught[0].messages)] == ["Be brief.", "a", "added"]
 
 
-def test_a_summary_that_fails_is_asked_for_three_times_silently(monkeypatch):
+def test_what_is_sent_again_after_a_failure(monkeypatch):
     model = ScriptedModel(answers=[ConnectionError("gone")])
     upstream = SummarizationMiddleware(model, trigger=("messages", 2))
     monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
     with pytest.raises(ConnectionError):
         upstream._create_summary([HumanMessage("one"), AIMessage("two")])
     assert len(model.requests) == 3
-
-
-def test_a_models_sdk_sends_twice_more_by_itself():
     from langchain_anthropic import ChatAnthropic
     from langchain_openai import ChatOpenAI
 
@@ -249,3 +252,105 @@ def test_two_interrupts_of_one_node_have_ids_of_their_own():
     (first,) = compiled.invoke({"messages": []}, CONFIG)["__interrupt__"]
     (second,) = compiled.invoke(Command(resume="a"), CONFIG)["__interrupt__"]
     assert (first.value, second.value) == ("one?", "two?") and first.id != second.id
+
+
+SKILL = "---\nname: csv-report\ndescription: Reports on a CSV.\n---\n\n# Do it\n"
+
+
+@pytest.fixture(scope="module")
+def state() -> dict[str, Any]:
+    """The state of a small agent that has used all of it: files, memory, a skill, a compaction."""
+    model = Scripted(answers=["one", "two", "summary", "three"])
+    s = Session(model=model, trigger=("messages", 5), keep=("messages", 2))
+    s.memory.add("likes tea")
+    s.files["/skills/csv-report/SKILL.md"] = SKILL
+    for prompt in "abc":
+        s.run(prompt)
+    return dict(s.graph.get_state(s.config).values)
+
+
+def test_the_state_holds_what_we_read(state):
+    kinds = {keys.MESSAGES: list, keys.FILES: dict, keys.MEMORY: dict, keys.SKILLS: list, keys.SKILL_ERRORS: list}
+    kinds |= {keys.OFFLOAD: dict, keys.OFFLOAD_ID: str}
+    moved = {key: type(state.get(key)).__name__ for key, kind in kinds.items() if not isinstance(state.get(key), kind)}
+    assert moved == {}, f"upstream moved them: it has {sorted(state)}"
+    assert state[keys.FILES]["/conversation_history/main.md"].keys() >= {"content", "encoding"}
+    assert state[keys.MEMORY] == {"/AGENTS.md": "- likes tea\n"}
+    assert state[keys.SKILLS][0].keys() >= {"name", "description", "path"}
+    assert state[keys.OFFLOAD].keys() >= {"cutoff_index", "summary_message", "file_path"}
+    assert state[keys.OFFLOAD_ID] == "main"
+
+
+def test_upstream_names_them_so():
+    assert keys.FILES in FilesystemState.__annotations__ and keys.MEMORY in MemoryState.__annotations__
+    assert {keys.SKILLS, keys.SKILL_ERRORS} <= SkillsState.__annotations__.keys()
+    assert (SUMMARIZATION_EVENT_KEY, SUMMARIZATION_SESSION_ID_KEY) == (keys.OFFLOAD, keys.OFFLOAD_ID)
+
+
+def test_the_copy_node_and_the_interrupt_chunk():
+    def ask() -> str:
+        """Ask the user."""
+        return str(interrupt("may I?"))
+
+    s = Session(model=Scripted(answers=["one", call("ask")]), tools=[ask], checkpointer=InMemorySaver())
+    config = s.config
+    s.run("p")
+    before = s.graph.get_state(config)
+    s.graph.update_state(before.config, None, as_node=keys.COPY_NODE)
+    after = s.graph.get_state(config)
+    assert after.config != before.config and after.values == before.values
+    chunks = list(s.graph.stream({"messages": [("user", "q")]}, config, stream_mode="updates"))
+    assert keys.INTERRUPT in chunks[-1]
+
+
+def test_the_snapshot_of_it(state):
+    seen = snapshot("main", state)
+    assert seen.memory == {"/AGENTS.md": "- likes tea\n"}
+    assert seen.skills == (Skill("csv-report", "Reports on a CSV.", "/skills/csv-report/SKILL.md"),)
+    assert (seen.offload.path, seen.offload.cutoff) == ("/conversation_history/main.md", 3) and seen.offload.at
+    assert [m.role for m in seen.messages] == ["user", "assistant"] * 3
+    assert snapshot("main", state, last=seen).messages is seen.messages
+
+
+THEIR_MODEL = model()
+
+
+@every_row("name", GRAPHS)
+def test_the_model_and_the_tools_of_each_of_eight_graphs(name: str, tmp_path: Path) -> None:
+    parts = graph_parts(GRAPHS[name].make(tmp_path))
+    assert [type(one).__name__ for one in parts.models] == ["ScriptedModel"]
+    assert GRAPHS[name].tool in [one.name for one in parts.tools] and parts.is_async is (name == "async only")
+    if name.startswith("deepagents"):
+        assert list(parts.of("MemoryMiddleware").sources) == ["/AGENTS.md"]
+        assert None not in (parts.of("FilesystemMiddleware"), parts.of("SummarizationMiddleware"))
+
+
+def test_a_model_of_a_node_of_a_function_or_of_another_graph() -> None:
+    graph = StateGraph(MessagesState).add_node("a", _node).add_edge(START, "a").add_edge("a", END).compile()
+    assert graph_parts(graph).models == (THEIR_MODEL,)
+    inner = create_agent(THEIR_MODEL, [lookup])
+    graph = StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent").add_edge("agent", END).compile()
+    assert graph_parts(graph).models == (THEIR_MODEL,)
+    assert [one.name for one in graph_parts(graph).tools] == ["lookup"]
+
+
+def _node(state: Any) -> Any:
+    return {"messages": [_asked(state["messages"])]}
+
+
+def _asked(messages: Any) -> Any:
+    return THEIR_MODEL.invoke(messages)
+
+
+def test_what_is_only_a_coroutine() -> None:
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        return {}
+
+    class Later(AgentMiddleware):
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+    builder = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait").add_edge("wait", END)
+    assert graph_parts(builder.compile()).is_async
+    assert graph_parts(create_agent(model(), [], middleware=[Later()])).is_async
+    assert not graph_parts(create_agent(model(), [])).is_async

@@ -47,26 +47,13 @@ def test_nested_agents_carry_their_path():
     turn = s.run("p")
     seen = [(type(e).__name__, getattr(e, "name", getattr(e, "text", "")), e.path) for e in turn.events]
     assert seen == [
-        ("ModelStarted", "", ()),
-        ("ModelEnded", "", ()),
-        ("ToolStarted", "task", ()),
-        ("ModelStarted", "", ("t1",)),
-        ("ModelEnded", "", ("t1",)),
-        ("ToolStarted", "ls", ("t1",)),
-        ("ToolEnded", "ls", ("t1",)),
-        ("ModelStarted", "", ("t1",)),
-        ("TextDelta", "nested answer", ("t1",)),
-        ("ModelEnded", "", ("t1",)),
-        ("ToolEnded", "task", ()),
-        ("ModelStarted", "", ()),
-        ("TextDelta", "main answer", ()),
-        ("ModelEnded", "", ()),
-    ]
-    assert turn.text == "main answer"
-    assert [c.number for c in turn.calls] == [1, 2, 3, 4]
-    assert turn.usage == Usage(40, 8, 16)
-    assert turn.budget is not None
-    assert turn.budget.parts["assistant"] > 0
+        ("ModelStarted", "", ()), ("ModelEnded", "", ()), ("ToolStarted", "task", ()), ("ModelStarted", "", ("t1",)),
+        ("ModelEnded", "", ("t1",)), ("ToolStarted", "ls", ("t1",)), ("ToolEnded", "ls", ("t1",)),
+        ("ModelStarted", "", ("t1",)), ("TextDelta", "nested answer", ("t1",)), ("ModelEnded", "", ("t1",)),
+        ("ToolEnded", "task", ()), ("ModelStarted", "", ()), ("TextDelta", "main answer", ()), ("ModelEnded", "", ()),
+    ]  # fmt: skip
+    assert turn.text == "main answer" and [c.number for c in turn.calls] == [1, 2, 3, 4]
+    assert turn.usage == Usage(40, 8, 16) and turn.budget is not None and turn.budget.parts["assistant"] > 0
     assert list(s.ledger()["agent"]) == ["main", "general-purpose", "general-purpose", "main"]
 
 
@@ -245,6 +232,5 @@ def test_calls_of_a_real_run_are_told_of_as_they_begin_and_recorded_in_the_order
     with Session(model, tools=[note], approve={"note": "allow"}, middleware=[Backwards()]) as session:
         told = [event.id for event in session.stream("note them") if isinstance(event, ToolStarted)]
         events = list(session.turns[-1].events)
-    assert told == names[::-1]
-    assert [event.id for event in events if isinstance(event, ToolStarted)] == names
+    assert told == names[::-1] and [event.id for event in events if isinstance(event, ToolStarted)] == names
     assert [id_ for id_, _ in cards(events)] == names

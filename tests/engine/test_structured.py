@@ -85,24 +85,17 @@ def test_an_answer_that_never_fits_is_one_line_and_the_thread_goes_on(protocol):
     line = r"^no answer fits City \(name: Input should be a valid string; people: Field required\): ask again"
     with pytest.raises(DeepnbError, match=line):
         s.run("where?")
-    assert len(server.requests) == 3
-    assert s.run("again").structured == City(**TURKU)
-    assert server.refused == []
+    assert len(server.requests) == 3 and s.run("again").structured == City(**TURKU) and server.refused == []
 
 
-@every_row(
-    ("answers", "asked"),
-    [
-        (["It is Turku.", json.dumps(TURKU)], 2),
-        ([f"Here:\n```json\n{json.dumps(TURKU)}\n```"], 1),
-        (["No.", '{"name": 1}', json.dumps(TURKU)], 3),
-    ],
-)
+@every_row(("answers", "asked"), [
+    (["It is Turku.", json.dumps(TURKU)], 2), ([f"Here:\n```json\n{json.dumps(TURKU)}\n```"], 1),
+    (["No.", '{"name": 1}', json.dumps(TURKU)], 3),
+])  # fmt: skip
 def test_a_model_that_answers_in_text_is_asked_again_or_read(answers, asked):
     s = Session(ScriptedModel(answers=answers), enable_skills=False)
     turn = s.run("where?", response_format=City)
-    assert turn.structured == City(**TURKU) and json.loads(turn.text) == TURKU
-    assert len(turn.calls) == asked
+    assert turn.structured == City(**TURKU) and json.loads(turn.text) == TURKU and len(turn.calls) == asked
     assert s.run("where?").structured is None, "for that turn alone"
 
 
@@ -126,31 +119,22 @@ def test_a_kept_turn_has_its_json(tmp_path: Path):
         assert again.graph.get_state(again.config).values["structured_response"] == TURKU, "no class is to be had there"
 
 
-@every_row(
-    ("form", "says"),
-    [
-        ("City", "'City': give a pydantic model, a dataclass, or the JSON schema of an object"),
-        (int, "the class int"),
-        (City(name="a", people=1), "City"),
-        ({"type": "array"}, "{'type': 'array'}"),
-    ],
-)
+@every_row(("form", "says"), [
+    ("City", "'City': give a pydantic model, a dataclass, or the JSON schema of an object"),
+    (int, "the class int"), (City(name="a", people=1), "City"), ({"type": "array"}, "{'type': 'array'}"),
+])  # fmt: skip
 def test_what_can_be_no_form_is_one_line(form, says):
     with pytest.raises(DeepnbError) as caught:
         Session(ScriptedModel(answers=["x"]), response_format=form)
     assert str(caught.value).startswith(f"response_format can't be {says}")
 
 
-@every_row(
-    "ask",
-    [
-        lambda: Session(response_format=City),
-        lambda: Session().run("where?", response_format=City),
-        lambda: Session(TeachingModel(), response_format=City),
-        lambda: Session("own", namespace={"own": TeachingModel()}).run("where?", response_format=City),
-        lambda: Session(ScriptedModel(answers=["x"]), response_format=City).use(TeachingModel()),
-    ],
-)
+@every_row("ask", [
+    lambda: Session(response_format=City), lambda: Session().run("where?", response_format=City),
+    lambda: Session(TeachingModel(), response_format=City),
+    lambda: Session("own", namespace={"own": TeachingModel()}).run("where?", response_format=City),
+    lambda: Session(ScriptedModel(answers=["x"]), response_format=City).use(TeachingModel()),
+])  # fmt: skip
 def test_the_offline_model_refuses_in_one_line(ask):
     line = r"^the offline model gives no answers in a form: session.use\(NAME\) takes another model$"
     with pytest.raises(DeepnbError, match=line):

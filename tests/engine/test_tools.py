@@ -66,14 +66,9 @@ def test_no_tool_of_a_plain_session_has_indented_lines_as_its_code_has():
 
 
 WINDOWS: list[tuple[int | None, str | None, str]] = [
-    (12_000, None, "short"),
-    (31_999, None, "short"),
-    (32_000, None, "full"),
-    (None, None, "full"),
-    (8_000, "full", "full"),
-    (200_000, "short", "short"),
-    (None, "short", "short"),
-]
+    (12_000, None, "short"), (31_999, None, "short"), (32_000, None, "full"), (None, None, "full"),
+    (8_000, "full", "full"), (200_000, "short", "short"), (None, "short", "short"),
+]  # fmt: skip
 
 
 def asked(window: int | None, text: Any, **more: Any) -> Session:
@@ -117,11 +112,9 @@ def test_arguments_are_checked_and_filled_in_as_with_the_full_ones():
         call("write_file", file_path="/a.txt", content="one\ntwo\n"),
         call("grep", pattern="two", output_mode="content", path=None),
         call("edit_file", file_path="/a.txt", old_string="two", new_string="three"),
-        call("read_file", file_path="/a.txt"),
-        call("grep", pattern="two", output_mode="lines"),
-        call("memory_get", path="/AGENTS.md"),
-        call("query_table", table="x"),
-    ]
+        call("read_file", file_path="/a.txt"), call("grep", pattern="two", output_mode="lines"),
+        call("memory_get", path="/AGENTS.md"), call("query_table", table="x"),
+    ]  # fmt: skip
     results = []
     for text in ("short", "full"):
         s = Session(model=ScriptedModel(answers=[*calls, "done"]), tool_text=text, namespace={"x": 1})

@@ -51,15 +51,13 @@ def test_none_of_the_frozen_credentials_is_missed():
 
 def test_no_clean_line_is_flagged():
     """Under one in a hundred would do; there are none, so each new one is to be named here."""
-    assert [line for line in CLEAN if credentials(line)] == []
-    assert credentials("\n".join(CLEAN)) == ()
+    assert [line for line in CLEAN if credentials(line)] == [] and credentials("\n".join(CLEAN)) == ()
 
 
 def test_a_clean_text_comes_back_as_the_same_object():
     text = "\n".join(CLEAN)
     value = {"files": [text, 1, None], "more": (text, {"n": 2.5})}
-    assert redact(text) is text
-    assert redact_value(value) is value
+    assert redact(text) is text and redact_value(value) is value
 
 
 def test_what_is_redacted_says_its_kind_and_keeps_the_rest():
@@ -120,20 +118,11 @@ def test_a_credential_is_found_between_other_lines(sample, before, after):
     assert not any(value in redact(text) for value in sample.values)
 
 
-@every_row(
-    "line",
-    [
-        "The root pw is Tr0ub4dor",
-        "密码设置为 abc12345",
-        "账号 root 密码 Passw0rd99",
-        "the api key for weather is " + "Cxi1aF3fIMcx" * 2,
-        "WEATHER_KEY=" + "q8Zk2LmN0pXv" * 3,
-        "password -> abc123XYZ",
-        "redis-cli -a S3cr3tPw9 ping",
-        "password=correcthorsebattery",
-        "https://ann:my%20otter%20lamp@git.company.dev/team",
-    ],
-)
+@every_row("line", [
+    "The root pw is Tr0ub4dor", "密码设置为 abc12345", "账号 root 密码 Passw0rd99",
+    "the api key for weather is " + "Cxi1aF3fIMcx" * 2, "WEATHER_KEY=" + "q8Zk2LmN0pXv" * 3, "password -> abc123XYZ",
+    "redis-cli -a S3cr3tPw9 ping", "password=correcthorsebattery", "https://ann:my%20otter%20lamp@git.company.dev/team",
+])  # fmt: skip
 def test_found_by_a_second_look(line):
     """Made after the rules, when the first version missed them."""
     assert credentials(line)
@@ -184,65 +173,38 @@ def test_at_least_95_of_100_are_found_of_a_set_the_rules_were_not_written_by():
 KEY = body(32)
 
 
-@every_row(
-    ("text", "reason"),
-    [
-        (f"- use zrq_live_{KEY} here", "a long random value after the prefix zrq_"),
-        ("DB_PASSWORD=Tr0ub4dor&3", "a value named DB_PASSWORD"),
-        ('"apiKey": "' + KEY + '"', "a value named apiKey"),
-        ("密码：hunter2xy", "a value named 密码"),
-        ("gh" + "p_" + "a1B2c3D4e5F6" * 3, "what looks like a GitHub token"),
-        ("AK" + "IA" + "Q3EGRW7XKT5YB2ZP", "what looks like an AWS access key"),
-    ],
-)
+@every_row(("text", "reason"), [
+    (f"- use zrq_live_{KEY} here", "a long random value after the prefix zrq_"),
+    ("DB_PASSWORD=Tr0ub4dor&3", "a value named DB_PASSWORD"), ('"apiKey": "' + KEY + '"', "a value named apiKey"),
+    ("密码：hunter2xy", "a value named 密码"),
+    ("gh" + "p_" + "a1B2c3D4e5F6" * 3, "what looks like a GitHub token"),
+    ("AK" + "IA" + "Q3EGRW7XKT5YB2ZP", "what looks like an AWS access key"),
+])  # fmt: skip
 def test_a_refusal_names_the_reason(text, reason):
     said = refusal(credentials(f"first\n{text}\n"), "/AGENTS.md")
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
 
 LOOKS_SO = [
-    "call_" + body(24),
-    "toolu_01" + body(22),
-    "chatcmpl-" + body(29),
-    '"thread_id": "abc_' + body(28) + '"',
-    "a Workspace ID (for example, `zq_" + body(26) + "`)",
-    "arn:aws:iam::123456789012:role/my-role-" + body(24),
-    "doi:10.1000/xyz-ABC123-def456-GHI789-jkl012",
-    "the context has 128k tokens - gpt-4o-mini is enough",
-    "sha512-" + body(86) + "==",
-    "https://docs.example.dev/d/1" + body(40) + "/edit",
+    "call_" + body(24), "toolu_01" + body(22), "chatcmpl-" + body(29), '"thread_id": "abc_' + body(28) + '"',
+    "a Workspace ID (for example, `zq_" + body(26) + "`)", "arn:aws:iam::123456789012:role/my-role-" + body(24),
+    "doi:10.1000/xyz-ABC123-def456-GHI789-jkl012", "the context has 128k tokens - gpt-4o-mini is enough",
+    "sha512-" + body(86) + "==", "https://docs.example.dev/d/1" + body(40) + "/edit",
     "https://datatracker.example.org/doc/html/draft-ietf-httpbis-rfc6265bis-07-with-more",
-    "layer-" + body(64, "0123456789abcdef"),
-    "run-" + "0a1b2c3d-0a1b-4c3d-8e5f-0a1b2c3d4e5f",
-    "test_python3_utf8_decode_error_behaviour_of_readers",
-    "dist/main." + body(24) + ".js",
+    "layer-" + body(64, "0123456789abcdef"), "run-" + "0a1b2c3d-0a1b-4c3d-8e5f-0a1b2c3d4e5f",
+    "test_python3_utf8_decode_error_behaviour_of_readers", "dist/main." + body(24) + ".js",
     "numpy-1.26.4-py311h64a7726_0.conda with-more-words-behind-it",
-    "name\tbase-passwd\t3.6.1\nname\tbinutils\t2.40-2",
-    "var passwordField string = fieldName",
-    'getenv("API_KEY", "")',
-    'labels = ["password", "username", "email"]',
-    "| password | yes, it is needed |",
-    "## Password\n\nAsk Ann for it.",
-    "password:\n  type: string\n  minLength: 8",
-    "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: db",
-    "<password>\n  ${DB_PASSWORD}\n</password>",
-    "Cookie: theme=dark; lang=en",
-    "cache_key = " + body(32),
-    "with password hashing",
-    "GIT_ASKPASS=/usr/bin/true",
-    "PASSWORD ?= changeme",
-    "test pass: 12/14",
-    "passing: test_a1",
-    "token_sha256: " + "0a1b2c3d" * 8,
-    "ps -u ann:staff2",
+    "name\tbase-passwd\t3.6.1\nname\tbinutils\t2.40-2", "var passwordField string = fieldName", 'getenv("API_KEY", "")',
+    'labels = ["password", "username", "email"]', "| password | yes, it is needed |", "## Password\n\nAsk Ann for it.",
+    "password:\n  type: string\n  minLength: 8", "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: db",
+    "<password>\n  ${DB_PASSWORD}\n</password>", "Cookie: theme=dark; lang=en", "cache_key = " + body(32),
+    "with password hashing", "GIT_ASKPASS=/usr/bin/true", "PASSWORD ?= changeme", "test pass: 12/14",
+    "passing: test_a1", "token_sha256: " + "0a1b2c3d" * 8, "ps -u ann:staff2",
     "def workspace_secrets(self) -> AsyncWorkspaceSecretsResource",
-    'CHALLENGE_PASSWORD: "challengePassword"',
-    'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
-    '"passphrase": "string?"',
-    "PWD=/home/ann/work2",
-    "PRIMARY_KEY=" + "0a1b2c3d" * 4,
+    'CHALLENGE_PASSWORD: "challengePassword"', 'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
+    '"passphrase": "string?"', "PWD=/home/ann/work2", "PRIMARY_KEY=" + "0a1b2c3d" * 4,
     "https://ann%40company.dev:a%20secret@git.company.dev/team",
-]
+]  # fmt: skip
 
 
 @every_row("text", LOOKS_SO)

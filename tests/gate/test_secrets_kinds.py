@@ -167,55 +167,27 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
     )
 
 
-@every_row(
-    "text",
-    [
-        '{"password_rotated_at": "2026-03-01T10:00", "passwordStrength": "good", "password": "varchar(64) "}',
-        '{"password_min_age": "weekly", "secret": "Optional[bytes]", "pwd": "text?"}',
-        "name, key = 'iris', 'species_2'",
-        "user, password = read_account('shop2026')",
-        "INSERT INTO staff (name, password) VALUES (?, ?)",
-        "password = ask() or 'none was given'",
-        "connect('db01.dev', 5432, 'sales_2026')",
-        "docker run -u 1000 -p 8080:80 nginx",
-        "mysql -u reader -p dwh2026",
-        "  token  n\n0  tree2  41",
-        "In [7]: len(password)\nOut[7]: 14",
-        "<tr><th>token</th></tr><tr><td>tree22</td></tr>",
-        "passphrase: see the note in the vault",
-        "search phrase: green energy transition",
-        "The Wi-Fi stick is a RTL8821CE",
-        "The key metric changed; the new one is RMSE-95",
-        "password = settings.staging2.password",
-        "password = '%s-%d'",
-        "sk-proj-EstimatorNameOfTheOtherTeam",
-        "Log in as ann with R&D2024 in the subject",
-        "Passwort Policy2023",
-        "and the password rules 2024",
-        "y la clave foranea123 de la tabla",
-        "The password must have some long form",
-        'mdp_states = "s1, s2x"',
-        'clave_primaria = "id_cliente2"',
-        "task-runner-worker-deployment-7d9c6b8f5-x2x7k   1/1   Running",
-        "gke-token-report-default-pool-4b0e7b19-4kdn",
-        "driver-export-714e861ad1f8dddb-exec-12",
-        "shop-AuthFunction-KVR5VOZ2WNXUD",
-        f"see Meeting-Notes-{HASH}",
-        f"cache_key = '{HASH}'",
-        f"primaryKey: {HASH}",
-        f"public_key = '{CHANCE}'",
-        f"key_id = '{CHANCE}'",
-        f"monkey = '{CHANCE}'",
-        f"commit {HASH} of GitHub",
-        f"Datadog, version {HASH}",
-        "zotero_key = 'read it from the settings'",
-        "zotero_key = os.environ['ZOTERO_KEY_OF_THE_GROUP_2024']",
-        "zotero_key = 'test_python3_utf8_decode_error'",
-        "private_key: X25519PrivateKey | Ed448PrivateKey2",
-        "image: lake/token-exchange:main-ac51d8b0-1711390157",
-        "image: lake/master-key:3.11-slim-bookworm-700ff62b99c7",
-    ],
-)
+@every_row("text", [
+    '{"password_rotated_at": "2026-03-01T10:00", "passwordStrength": "good", "password": "varchar(64) "}',
+    '{"password_min_age": "weekly", "secret": "Optional[bytes]", "pwd": "text?"}',
+    "name, key = 'iris', 'species_2'", "user, password = read_account('shop2026')",
+    "INSERT INTO staff (name, password) VALUES (?, ?)", "password = ask() or 'none was given'",
+    "connect('db01.dev', 5432, 'sales_2026')", "docker run -u 1000 -p 8080:80 nginx", "mysql -u reader -p dwh2026",
+    "  token  n\n0  tree2  41", "In [7]: len(password)\nOut[7]: 14", "<tr><th>token</th></tr><tr><td>tree22</td></tr>",
+    "passphrase: see the note in the vault", "search phrase: green energy transition", "The Wi-Fi stick is a RTL8821CE",
+    "The key metric changed; the new one is RMSE-95", "password = settings.staging2.password", "password = '%s-%d'",
+    "sk-proj-EstimatorNameOfTheOtherTeam", "Log in as ann with R&D2024 in the subject", "Passwort Policy2023",
+    "and the password rules 2024", "y la clave foranea123 de la tabla", "The password must have some long form",
+    'mdp_states = "s1, s2x"', 'clave_primaria = "id_cliente2"',
+    "task-runner-worker-deployment-7d9c6b8f5-x2x7k   1/1   Running",
+    "gke-token-report-default-pool-4b0e7b19-4kdn", "driver-export-714e861ad1f8dddb-exec-12",
+    "shop-AuthFunction-KVR5VOZ2WNXUD", f"see Meeting-Notes-{HASH}", f"cache_key = '{HASH}'", f"primaryKey: {HASH}",
+    f"public_key = '{CHANCE}'", f"key_id = '{CHANCE}'", f"monkey = '{CHANCE}'", f"commit {HASH} of GitHub",
+    f"Datadog, version {HASH}", "zotero_key = 'read it from the settings'",
+    "zotero_key = os.environ['ZOTERO_KEY_OF_THE_GROUP_2024']", "zotero_key = 'test_python3_utf8_decode_error'",
+    "private_key: X25519PrivateKey | Ed448PrivateKey2", "image: lake/token-exchange:main-ac51d8b0-1711390157",
+    "image: lake/master-key:3.11-slim-bookworm-700ff62b99c7",
+])  # fmt: skip
 def test_what_stands_in_such_places_and_is_none_is_kept(text: str) -> None:
     assert credentials(text) == ()
 
@@ -234,8 +206,7 @@ def test_what_was_found_is_masked_where_it_stands_bare() -> None:
 
 def test_notes_of_people_who_work_with_data_are_kept() -> None:
     written = notes()
-    assert len(written) >= 200
-    assert [one for one in written if credentials(one)] == []
+    assert len(written) >= 200 and [one for one in written if credentials(one)] == []
     assert credentials("\n".join(written)) == ()
 
 
@@ -278,23 +249,11 @@ def test_clean_lines_of_installed_packages_are_hardly_ever_flagged() -> None:
     assert lines >= 100_000 and len({(n, found.line) for n, found in flagged}) <= 0.00005 * lines, flagged
 
 
-@every_row(
-    ("name", "value", "held"),
-    [
-        ("SECRET_DOOR", DOOR, True),
-        ("secretDoor", "otter lamp river stone", True),
-        ("PASSPHRASE_HOME", "violet", True),
-        ("door", DOOR, True),
-        ("place", CHANCE, True),
-        ("place", HASH, True),
-        ("SECRET_DOOR", "", False),
-        ("SECRET_DOOR", "changeme", False),
-        ("PASSWORD_COLUMN", "pw_hash", False),
-        ("KEY_COLUMN", "customer_id", False),
-        ("commit", HASH, False),
-        ("model", "Qwen2.5-7B-Instruct", False),
-        ("greeting", "Good morning, 2024!", False),
-    ],
-)
+@every_row(("name", "value", "held"), [
+    ("SECRET_DOOR", DOOR, True), ("secretDoor", "otter lamp river stone", True), ("PASSPHRASE_HOME", "violet", True),
+    ("door", DOOR, True), ("place", CHANCE, True), ("place", HASH, True), ("SECRET_DOOR", "", False),
+    ("SECRET_DOOR", "changeme", False), ("PASSWORD_COLUMN", "pw_hash", False), ("KEY_COLUMN", "customer_id", False),
+    ("commit", HASH, False), ("model", "Qwen2.5-7B-Instruct", False), ("greeting", "Good morning, 2024!", False),
+])  # fmt: skip
 def test_a_value_is_not_given_away_by_name_or_by_chance(name: str, value: str, held: bool) -> None:
     assert bool(secrecy(name, value)) is held

@@ -14,8 +14,7 @@ def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: 
     s = Session()
     s.memory.add("likes tea")
     (tmp_path / "a.md").write_bytes("\ufeff- one\n- 茶\n".encode())
-    assert s.memory.load(tmp_path / "a.md") == "/AGENTS.md"
-    assert s.files["/AGENTS.md"] == "- one\n- 茶\n"
+    assert s.memory.load(tmp_path / "a.md") == "/AGENTS.md" and s.files["/AGENTS.md"] == "- one\n- 茶\n"
     assert s.memory.load(str(tmp_path / "a.md"), "/memory/b.md") == "/memory/b.md"
     s.memory.revert(2)  # as its number stands in the table of the log
     assert s.files["/AGENTS.md"] == "- likes tea\n"
@@ -38,16 +37,6 @@ def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, content: bytes | None
         (tmp_path / "a.md").write_bytes(content)
     with pytest.raises(DeepnbError, match=told):
         Session().memory.load(tmp_path / "a.md")
-
-
-def test_all_of_memory_is_saved_below_a_directory(tmp_path: Path):
-    s = Session()
-    s.memory.add("likes tea")
-    s.memory.add("Ana", "/memory/team.md")
-    saved = s.memory.save(tmp_path / "out")
-    assert [p for p, _ in saved] == ["/AGENTS.md", "/memory/team.md"]
-    found = {str(f.relative_to(tmp_path / "out")): f.read_text() for f in (tmp_path / "out").rglob("*.md")}
-    assert found == {"AGENTS.md": "- likes tea\n", "memory/team.md": "- Ana\n"}
 
 
 def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
@@ -83,9 +72,16 @@ def test_one_file_under_another_name(tmp_path: Path):
         s.memory.save(tmp_path / "file" / "below", overwrite=True)
 
 
-def test_nothing_to_save_is_one_line(tmp_path: Path):
+def test_all_of_memory_is_saved_below_a_directory(tmp_path: Path):
     with pytest.raises(DeepnbError, match="no memory to save yet"):
         Session().memory.save(tmp_path / "out")
+    s = Session()
+    s.memory.add("likes tea")
+    s.memory.add("Ana", "/memory/team.md")
+    saved = s.memory.save(tmp_path / "out")
+    assert [p for p, _ in saved] == ["/AGENTS.md", "/memory/team.md"]
+    found = {str(f.relative_to(tmp_path / "out")): f.read_text() for f in (tmp_path / "out").rglob("*.md")}
+    assert found == {"AGENTS.md": "- likes tea\n", "memory/team.md": "- Ana\n"}
 
 
 def test_a_mended_conflict_is_written_as_it_was_mended(tmp_path: Path):

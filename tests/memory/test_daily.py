@@ -97,22 +97,17 @@ def test_the_agent_can_only_add(way: str, kind: str, tmp_path: Path):
     s.memory.daily("the gateway is box-17")
     s.run("go")
     assert "the tool note" in results(s)[0] or "not allowed" in results(s)[0], results(s)
-    assert s.files[TODAY] == "## 09:00\n- the gateway is box-17\n"
-    assert list(s.files) == [TODAY]
+    assert s.files[TODAY] == "## 09:00\n- the gateway is box-17\n" and list(s.files) == [TODAY]
 
 
-def test_other_files_below_memory_are_the_agents_to_write():
+def test_the_agent_notes_once_a_nested_one_has_no_tools_and_other_files_are_its_own():
     s = session(call("write_file", file_path="/memory/topics.md", content="- gateways\n"), "done")
     s.run("go")
     assert s.files["/memory/topics.md"] == "- gateways\n"
-
-
-def test_a_nested_agent_has_no_tools_for_memory():
     task = call("task", id="t1", description="look", subagent_type="general-purpose")
     s = session(task, call("note", text="from inside"), "nested is done", "end")
     s.run("go")
-    assert TODAY not in s.files
-    assert "not a valid tool" in s.options.model.requests[2][-1].text
+    assert TODAY not in s.files and "not a valid tool" in s.options.model.requests[2][-1].text
 
 
 def test_the_tools_are_cheap():
@@ -132,24 +127,19 @@ def test_a_flush_by_hand_notes_and_compacts_nothing():
     assert "- we chose Parquet\n- Ana owns the data\n" in s.files[TODAY]
     assert [m.text for m in s.snapshot.messages] == before and s.snapshot.offload is None
     assert s.flush().lines == (), "nothing was said since"
-    assert len(s.options.model.flushes) == 1
-    assert s.turns[-1].calls[-1].purpose == "flush"
+    assert len(s.options.model.flushes) == 1 and s.turns[-1].calls[-1].purpose == "flush"
 
 
-def test_a_flush_by_hand_does_not_take_the_place_of_the_next_one():
+def test_a_flush_by_hand_needs_turns_and_does_not_take_the_place_of_the_next_one():
+    with pytest.raises(DeepnbError, match="no turns yet"):
+        session().flush()
     s = session(AT_LENGTH, "two")
     s.run("first")
     s.run("second")
     s.flush()
     s.options.model.flush = call("note", text="kept by the compaction")
     s.compact()
-    assert "kept by the compaction" in s.files[TODAY]
-    assert len(s.options.model.flushes) == 2
-
-
-def test_there_must_be_something_to_flush():
-    with pytest.raises(DeepnbError, match="no turns yet"):
-        session().flush()
+    assert "kept by the compaction" in s.files[TODAY] and len(s.options.model.flushes) == 2
 
 
 # -- promotion
@@ -166,8 +156,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
         s.memory.search(query, 1)
     shown = s.memory.promote()
     texts = ["the gateway host is box-17", "the printer hums", "lunch was late"]
-    assert [c.entry.text for c in shown.candidates] == texts
-    assert shown.candidates[0].recall == Recall(3, 2)
+    assert [c.entry.text for c in shown.candidates] == texts and shown.candidates[0].recall == Recall(3, 2)
     assert shown.candidates[0].reason == "found 3 times by 2 questions"
     assert s.files["/MEMORY.md"] == "- Ana owns the data\n", "nothing is written"
     done = s.memory.promote(1, yes=True)
@@ -181,7 +170,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
     assert "the gateway host is box-17" in request and "<!-- from" not in request
 
 
-def test_what_was_not_shown_can_not_be_confirmed():
+def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
     s = session()
     s.memory.daily("the gateway host is box-17")
     with pytest.raises(DeepnbError, match="nothing is proposed yet"):
@@ -190,6 +179,18 @@ def test_what_was_not_shown_can_not_be_confirmed():
     with pytest.raises(DeepnbError, match="no entry 2: choose from 1 to 1"):
         s.memory.promote(2, yes=True)
     assert "/MEMORY.md" not in s.files
+    s = session()
+    s.memory.daily("the gateway host is box-17")
+    s.memory.promote()
+    s.memory.write(TODAY, "- another\n")
+    with pytest.raises(DeepnbError, match="changed since"):
+        s.memory.promote(1, yes=True)
+    assert "/MEMORY.md" not in s.files
+    s = session()
+    s.memory.daily("the gateway host is box-17")
+    s.new("open", shared=True)
+    with pytest.raises(DeepnbError, match="not available in a shared thread"):
+        s.memory.promote()
 
 
 def test_numbers_are_those_of_what_was_shown():
@@ -202,29 +203,14 @@ def test_numbers_are_those_of_what_was_shown():
     assert shown.candidates[0].entry.text in s.files["/MEMORY.md"] and "printer" not in s.files["/MEMORY.md"]
 
 
-def test_what_changed_since_it_was_shown_is_not_written():
-    s = session()
-    s.memory.daily("the gateway host is box-17")
-    s.memory.promote()
-    s.memory.write(TODAY, "- another\n")
-    with pytest.raises(DeepnbError, match="changed since"):
-        s.memory.promote(1, yes=True)
-    assert "/MEMORY.md" not in s.files
-
-
-def test_nothing_is_promoted_where_others_read_along():
-    s = session()
-    s.memory.daily("the gateway host is box-17")
-    s.new("open", shared=True)
-    with pytest.raises(DeepnbError, match="not available in a shared thread"):
-        s.memory.promote()
-
-
-def test_an_addition():
+def test_an_addition_and_the_entries_of_a_note():
     assert addition("", "2026-03-02T09:05:11", ["- a", "", "b"]) == "## 09:05\n- a\n- b"
     assert addition("## 09:05\n- a\n", "2026-03-02T09:05:40", ["b"]) == "- b"
     assert addition("## 09:05 <!-- flush 1 -->\n- a\n", "2026-03-02T09:05:40", ["b"]) == "\n## 09:05\n- b"
     assert addition("x", "2026-03-02T09:05", [" ", "-"]) == ""
+    note = "# Day\n\n## 09:05 <!-- flush 1 -->\n- a <!-- x -->\n* b\nprose\n-\n  - c\n"
+    assert [(e.line, e.text) for e in entries(TODAY, note)] == [(4, "a"), (5, "b"), (8, "c")]
+    assert next(iter(entries(TODAY, note))).place == "memory/2026-03-02.md:4"
 
 
 @every_row(
@@ -233,12 +219,6 @@ def test_an_addition():
 )  # fmt: skip
 def test_a_line_without_its_bullet(line: str, text: str):
     assert bare(line) == text
-
-
-def test_entries_are_bullets():
-    note = "# Day\n\n## 09:05 <!-- flush 1 -->\n- a <!-- x -->\n* b\nprose\n-\n  - c\n"
-    assert [(e.line, e.text) for e in entries(TODAY, note)] == [(4, "a"), (5, "b"), (8, "c")]
-    assert next(iter(entries(TODAY, note))).place == "memory/2026-03-02.md:4"
 
 
 def test_candidates_by_what_speaks_for_them():

@@ -21,7 +21,7 @@ def test_what_is_forgotten_is_not_in_the_next_request(refresh: str):
     assert "zeppelin" not in last_request(s) and "likes tea" in last_request(s)
 
 
-def test_neither_is_what_an_update_told():
+def test_neither_is_what_an_update_told_nor_in_another_thread():
     s = session()
     s.memory.add("likes tea")
     s.run("one")
@@ -31,9 +31,6 @@ def test_neither_is_what_an_update_told():
     s.memory.forget("zeppelin")
     s.run("three")
     assert "zeppelin" not in last_request(s) and "likes tea" in last_request(s)
-
-
-def test_nor_in_that_of_another_thread_or_of_one_that_is_unfinished():
     s = session()
     s.memory.add("owns a zeppelin")
     s.run("one")

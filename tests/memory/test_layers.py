@@ -39,8 +39,7 @@ def test_layers_stand_in_order_and_only_if_their_file_is_there():
     s.run("a")
     (request,) = s.options.model.requests
     expected = ["/team.md", "/SOUL.md", "/TOOLS.md", "/MEMORY.md", "/memory/2026-03-02.md", "/memory/2026-03-01.md"]
-    assert shown(request) == expected == list(s.snapshot.memory)
-    assert "too old" not in str(request)
+    assert shown(request) == expected == list(s.snapshot.memory) and "too old" not in str(request)
 
 
 def test_the_day_is_that_of_the_users_time_zone():
@@ -153,7 +152,7 @@ def text(word: str, lines: int) -> str:
     return "\n\n".join(f"## {word} {i}\n\n- {word} says {i}" for i in range(lines))
 
 
-def test_each_layer_has_its_share_and_says_what_is_left_out():
+def test_each_layer_has_its_share_and_passes_on_what_it_does_not_need():
     contents = {path: text(word, 200) for path, word in LONG.items()}
     found = fitted(contents, list(LONG), 1_000, tokenizer.count)
     assert [f.path for f in found] == list(LONG)
@@ -162,13 +161,10 @@ def test_each_layer_has_its_share_and_says_what_is_left_out():
         assert f"{one.left_out} sections" in one.shown and f"read_file {one.path}" in one.shown
     sizes = {f.path: tokenizer.count(f.text) for f in found}
     assert sizes["/AGENTS.md"] > sizes["/memory/2026-03-02.md"] > sizes["/SOUL.md"]
-
-
-def test_what_a_layer_does_not_need_is_passed_on():
     short = {**{p: f"- {w}" for p, w in LONG.items()}, "/memory/2026-03-02.md": text("today", 200)}
-    found = {f.path: f for f in fitted(short, list(LONG), 1_000, tokenizer.count)}
-    assert not any(f.left_out for p, f in found.items() if p != "/memory/2026-03-02.md")
-    assert tokenizer.count(found["/memory/2026-03-02.md"].text) > 700
+    by_path = {f.path: f for f in fitted(short, list(LONG), 1_000, tokenizer.count)}
+    assert not any(f.left_out for p, f in by_path.items() if p != "/memory/2026-03-02.md")
+    assert tokenizer.count(by_path["/memory/2026-03-02.md"].text) > 700
 
 
 @given(
@@ -193,8 +189,7 @@ def test_the_budget_is_kept_and_nothing_is_left_out_unsaid(lines: dict[str, int]
 )
 def test_shares_give_no_more_than_is_needed_or_there(needs: dict[str, int], room: int):
     given_ = shares(needs, room)
-    assert given_.keys() == needs.keys()
-    assert sum(min(given_[k], needs[k]) for k in needs) <= room
+    assert given_.keys() == needs.keys() and sum(min(given_[k], needs[k]) for k in needs) <= room
     if sum(needs.values()) <= room:
         assert all(given_[k] >= needs[k] for k in needs)
 
@@ -211,14 +206,11 @@ def test_what_is_a_daily_note(path: str, day: str | None):
     assert note_day(path) == day
 
 
-def test_names_of_layers():
+def test_names_of_layers_and_comments_of_lines():
     assert note_paths("2026-03-01") == ("/memory/2026-03-01.md", "/memory/2026-02-28.md")
     assert layers(("/USER.md",), "2026-03-01")[:2] == ("/USER.md", "/AGENTS.md")
     names = [layer_of(path) for path in ("/AGENTS.md", "/project/AGENTS.md", "/memory/2026-03-01.md")]
     assert names == ["", "", "/memory/"]
-
-
-def test_a_comment_behind_a_line_does_not_join_it_with_the_next():
     assert plain("- a <!-- memory/2026-03-02.md:3 -->\n- b\n<!-- gone -->\n- c\n") == "- a\n- b\n- c"
 
 
@@ -231,21 +223,17 @@ def block() -> str:
     return memory_block([], "/AGENTS.md") + "\n"
 
 
-def test_the_words_are_those_of_the_golden_file():
+def test_the_words_are_those_of_the_golden_file_and_our_own():
     assert block() == GOLDEN.read_text()
+    from deepagents.middleware import memory
+
+    theirs = _runs(str(vars(memory).get("MEMORY_SYSTEM_PROMPT") or Path(memory.__file__).read_text()), 6)
+    assert len(theirs) > 100 and not _runs(block(), 6) & theirs
 
 
 @every_row("count", [approximate, tokenizer.count], ids=["by class", "teaching"])
 def test_they_are_short_by_the_counters_that_are_always_there(count):
     assert 100 < count(block()) < MOST
-
-
-def test_the_words_are_our_own():
-    from deepagents.middleware import memory
-
-    theirs = _runs(str(vars(memory).get("MEMORY_SYSTEM_PROMPT") or Path(memory.__file__).read_text()), 6)
-    assert len(theirs) > 100
-    assert not _runs(block(), 6) & theirs
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:

@@ -48,17 +48,15 @@ def test_it_is_masked_in_the_block_and_named_once(tmp_path: Path, refresh):
     s.run("b")
     assert notices(s) == []
     assert all(f"- the key is {MARK}, for staging" in one and KEY not in one for one in sent(s))
-    assert path.read_text(encoding="utf-8") == text
-    assert KEY not in repr(s.snapshot.memory)
+    assert path.read_text(encoding="utf-8") == text and KEY not in repr(s.snapshot.memory)
 
 
-def test_it_is_masked_in_the_diff_of_a_change(tmp_path: Path):
+def test_it_is_masked_in_the_diff_of_a_change_and_in_the_panel(tmp_path: Path):
     s = session(tmp_path)
     s.run("a")
     foreign(tmp_path, f"- first\n- the key is {KEY}\n")
     s.run("b")
-    assert f"+- the key is {MARK}" in sent(s)[-1] and KEY not in sent(s)[-1]
-    assert len(notices(s)) == 1
+    assert f"+- the key is {MARK}" in sent(s)[-1] and KEY not in sent(s)[-1] and len(notices(s)) == 1
     foreign(tmp_path, f"- first\n- the key is {KEY}\n- and tea\n")
     s.run("c")
     assert "+- and tea" in sent(s)[-1] and KEY not in sent(s)[-1]
@@ -66,6 +64,12 @@ def test_it_is_masked_in_the_diff_of_a_change(tmp_path: Path):
     foreign(tmp_path, f"- first\n- the key is {KEY}\n- and tea\npassword = hunter2\n")
     s.run("d")
     assert "+password = [redacted: password]" in sent(s)[-1] and "a value named password (line 4)" in notices(s)[0]
+    s = session(tmp_path)
+    foreign(tmp_path, f"- the key is {KEY}\n")
+    s.run("a")
+    view = memory_view(s.snapshot, s.memory.sources, len)
+    file = next(f for f in view.files if f.path == "/box/AGENTS.md")
+    assert file.state == "masked" and KEY not in repr(view) and MARK in file.content
 
 
 def test_it_is_masked_after_a_compaction_too(tmp_path: Path):
@@ -75,35 +79,22 @@ def test_it_is_masked_after_a_compaction_too(tmp_path: Path):
     foreign(tmp_path, f"- first\n- the key is {KEY}\n")
     for n in range(5):
         s.run(f"{n} " + "words " * 300)
-    assert compactions(s)
-    assert not any(KEY in one for one in sent(s)) and MARK in sent(s)[-1]
-
-
-def test_the_panel_says_that_it_is_masked(tmp_path: Path):
-    s = session(tmp_path)
-    foreign(tmp_path, f"- the key is {KEY}\n")
-    s.run("a")
-    view = memory_view(s.snapshot, s.memory.sources, len)
-    file = next(f for f in view.files if f.path == "/box/AGENTS.md")
-    assert file.state == "masked" and KEY not in repr(view) and MARK in file.content
+    assert compactions(s) and not any(KEY in one for one in sent(s)) and MARK in sent(s)[-1]
 
 
 @every_row(
     "look",
-    [
-        call("read_file", file_path="/box/AGENTS.md"),
-        call("grep", pattern="key", path="/", output_mode="content"),
-        call("memory_get", path="/box/AGENTS.md"),
-    ],
+    [call("read_file", file_path="/box/AGENTS.md"),
+     call("grep", pattern="key", path="/", output_mode="content"),
+     call("memory_get", path="/box/AGENTS.md")],
     ids=lambda look: look.tool_calls[0]["name"],
-)
+)  # fmt: skip
 def test_no_tool_reads_it_to_the_model(tmp_path: Path, look):
     s = session(tmp_path, look, "ok")
     path = foreign(tmp_path, f"- first\n- the key is {KEY}, for staging\n")
     s.run("a")
     result = s.turns[-1].after.messages[2].text
-    assert f"the key is {MARK}, for staging" in result
-    assert KEY not in repr(s.options.model.requests)
+    assert f"the key is {MARK}, for staging" in result and KEY not in repr(s.options.model.requests)
     assert KEY in path.read_text(encoding="utf-8")
     assert KEY in s.files["/box/AGENTS.md"], "the user sees it"
 

@@ -75,8 +75,7 @@ def test_every_message_but_such_a_change_is_in_the_history_once():
     assert len(compactions(s)) > 1
     gone = [m for m in s.snapshot.messages[: s.snapshot.offload.cutoff] if m.source is None]
     stored = [item.text for section in s.history() for item in section.items]
-    assert stored == [m.text for m in gone]
-    assert "fact" not in s.files["/conversation_history/main.md"]
+    assert stored == [m.text for m in gone] and "fact" not in s.files["/conversation_history/main.md"]
 
 
 def test_what_is_brought_back_tells_no_change_of_memory():
@@ -100,8 +99,7 @@ def test_where_only_a_change_of_memory_could_go_there_is_no_compaction():
     assert s.snapshot.messages[s.snapshot.offload.cutoff].source == MEMORY_UPDATE
     s.configure(memory_refresh="call")  # which leaves the update where it is
     s.run("two")
-    assert s.text == "two is done"
-    assert [done.offload.messages for done in compactions(s)] == [3]
+    assert s.text == "two is done" and [done.offload.messages for done in compactions(s)] == [3]
 
 
 # -- what a subagent can read
@@ -114,11 +112,9 @@ def test_a_subagent_finds_no_change_of_memory_in_the_history():
 
 
 READS = [
-    call("read_file", file_path="/MEMORY.md"),
-    call("grep", pattern="merger", output_mode="content"),
-    call("memory_search", query="merger"),
-    call("memory_get", path="/MEMORY.md"),
-]
+    call("read_file", file_path="/MEMORY.md"), call("grep", pattern="merger", output_mode="content"),
+    call("memory_search", query="merger"), call("memory_get", path="/MEMORY.md"),
+]  # fmt: skip
 
 
 @every_row("read", READS, ids=lambda w: w.tool_calls[0]["name"])
@@ -172,8 +168,7 @@ def test_another_agents_graph_as_a_subagent_is_given_neither_the_file_nor_what_w
     s.run("delegate")
     asked = "\n".join(str(m.content) for m in model.requests[-1])
     assert "likes tea" in asked and "likes tea" not in sent(other), "a session's graph has its own memory"
-    assert "drinks mate" in sent(other)
-    assert SECRET not in sent(other) + asked
+    assert "drinks mate" in sent(other) and SECRET not in sent(other) + asked
     assert s.files["/MEMORY.md"] == f"- {SECRET}\n" and s.files["/memory/x.md"] == "- noted there\n"
     assert [e.origin for e in s.memory.log_entries() if e.path == "/memory/x.md"] == ["agent"]
 
@@ -270,5 +265,4 @@ def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():
 )  # fmt: skip
 def test_whose_history_is_kept_back(path: str, may: bool):
     assert Scope(shared=True, readable=frozenset({"open"})).may_read(path) is may
-    assert Scope(readable=frozenset({"open"})).inside.may_read(path) is may
-    assert Scope().may_read(path)
+    assert Scope(readable=frozenset({"open"})).inside.may_read(path) is may and Scope().may_read(path)

@@ -46,20 +46,17 @@ def test_the_agent_finds_an_old_note_and_reads_it():
     assert lines == "2: - the gateway host is box-17\n(3 lines in all)"
 
 
-@every_row(
-    ("asked", "says"),
-    [
-        (call("memory_search", query="zebra"), "Nothing in memory fits that."),
-        (call("memory_search", query='"; DROP NEAR( * ^'), "Nothing in memory fits that."),
-        (call("memory_search", query="gateway", k=-3), "box-17"),
-        (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
-        (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
-        (get(7), f"Error: {OLD} has 1 lines"),
-        (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
-        (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is not a memory file"),
-        (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is not a memory file"),
-    ],
-)
+@every_row(("asked", "says"), [
+    (call("memory_search", query="zebra"), "Nothing in memory fits that."),
+    (call("memory_search", query='"; DROP NEAR( * ^'), "Nothing in memory fits that."),
+    (call("memory_search", query="gateway", k=-3), "box-17"),
+    (call("memory_search", query="gateway", k="many"), "Error: invalid literal"),
+    (call("memory_get", path="memory/2025-12-24.md"), "1: - the gateway host is box-17"),
+    (get(7), f"Error: {OLD} has 1 lines"),
+    (call("memory_get", path="/memory/none.md"), "Error: there is no /memory/none.md"),
+    (call("memory_get", path="/etc/passwd"), "Error: /etc/passwd is not a memory file"),
+    (call("memory_get", path="/memory/../secret.txt"), "Error: /memory/../secret.txt is not a memory file"),
+])  # fmt: skip
 def test_what_the_tools_say(asked, says: str):
     s = session(asked, "done")
     s.memory.write(OLD, "- the gateway host is box-17\n")
@@ -75,19 +72,6 @@ def test_the_agent_sees_the_score_and_chooses_the_fusion():
     ranked, weighed = (re.match(r"(\S+) \((\S+), (\d\.\d\d)\) (\S+)\n", text) for text in results(s))
     assert ranked and weighed and ranked[1] == weighed[1] == f"{OLD}:1-3" and ranked[4] == "Christmas"
     assert ranked[3] != weighed[3] == "0.30"
-
-
-@every_row(
-    ("how", "says"),
-    [({"fusion": "wieght"}, "did you mean weight?"), ({"fusion": "sum"}, "use rank or weight")],
-)
-def test_an_unknown_fusion_is_an_error_that_names_the_nearest(how: dict[str, Any], says: str):
-    s = session(call("memory_search", query="gateway", **how), "done")
-    s.memory.write(OLD, "- the gateway host is box-17\n")
-    s.run("where is the gateway?")
-    assert results(s)[0] == f"Error: unknown fusion {how['fusion']!r}: {says}"
-    with pytest.raises(DeepnbError, match="unknown fusion"):
-        s.memory.search("gateway", **how)
 
 
 def test_a_mistyped_option_names_the_nearest():
@@ -174,16 +158,13 @@ def test_what_one_who_may_not_read_it_left_in_the_index_goes_with_its_file(tmp_p
     assert not [p for p in (tmp_path / ".deepnb").iterdir() if b"Fjordbank" in p.read_bytes()]
 
 
-def test_transcripts_are_searched_when_asked():
+def test_transcripts_are_searched_when_asked_and_give_what_was_said():
     s = session("the zebra sleeps")
     s.run("what does it do?")
     assert found(s, "zebra") == []
     table = s.memory.search("zebra", transcripts=True)
     assert table.path[0] == "transcript of main" and "the zebra sleeps" in table.text[0]
     assert found(s, "zebra") == [], "and not when not"
-
-
-def test_a_passage_of_a_transcript_is_what_was_said():
     s = session("the zebra sleeps")
     s.run("what does it do?")
     s.memory.add("a zebra is kept")
@@ -229,8 +210,7 @@ def test_a_shared_thread_finds_nothing_of_long_term_memory(kind: str, tmp_path: 
     s.new("open", shared=True)
     s.run("look")
     assert "merger of branches" in results(s)[0] and "Fjordbank" not in "".join(results(s))
-    assert found(s, "merger") == ["/memory/2026-03-02.md:1"]
-    assert SECRET not in str(s.options.model.requests)
+    assert found(s, "merger") == ["/memory/2026-03-02.md:1"] and SECRET not in str(s.options.model.requests)
     s.switch("main")
     assert "/MEMORY.md:1" in found(s, "merger")
 
@@ -267,8 +247,7 @@ def test_an_assistant_finds_nothing_of_another_though_both_keep_to_one_directory
     for s in (one, two):
         s.memory.keep(tmp_path)
     one.memory.daily("the zebra is called Ida")
-    assert found(one, "zebra")
-    assert found(two, "zebra") == []
+    assert found(one, "zebra") and found(two, "zebra") == []
     assert not (tmp_path / ".deepnb" / "index.db").exists(), "what is elsewhere is not indexed there"
 
 

@@ -211,8 +211,7 @@ def test_user_and_project_are_taken_out_by_their_names(work: Path, name: str):
     s.memory.add_source("project")
     gone = s.memory.remove_source(name)
     files = {"user": ("/user/AGENTS.md",), "project": ("/project/.deepagents/AGENTS.md", "/project/AGENTS.md")}
-    assert gone == files[name]
-    assert len(s.memory.joined) == 1
+    assert gone == files[name] and len(s.memory.joined) == 1
     s.run("go")
     assert ("- of the user" in system(s)) is (name == "project")
     assert ("- of the project" in system(s)) is (name == "user")
@@ -227,8 +226,7 @@ def test_what_is_not_joined_in_is_one_line(work: Path, name: str):
     s.memory.add_source("two/a.md")
     with pytest.raises(DeepnbError, match=r"is not a memory source on disk \(sources: /sources/two/a.md\)") as told:
         s.memory.remove_source(name)
-    assert "\n" not in str(told.value)
-    assert s.memory.sources == ("/AGENTS.md", "/sources/two/a.md")
+    assert "\n" not in str(told.value) and s.memory.sources == ("/AGENTS.md", "/sources/two/a.md")
 
 
 def test_while_a_turn_runs_none_are_joined_in_or_taken_out(work: Path):
@@ -269,13 +267,11 @@ def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):
         call("write_file", id="c1", file_path="/project/new.md", content="x"),
         call("edit_file", id="c2", file_path="/project/src/main.py", old_string="private", new_string="x"),
         call("read_file", id="c3", file_path="/project/src/main.py"),
-        call("delete", id="c4", file_path="/project/.deepagents"),
-        call("delete", id="c5", file_path="/project"),
+        call("delete", id="c4", file_path="/project/.deepagents"), call("delete", id="c5", file_path="/project"),
         call("ls", id="c6", path="/project"),
         call("grep", id="c7", pattern="private", path="/project", output_mode="content"),
-        call("glob", id="c8", pattern="**/*", path="/project"),
-        "done",
-    ]
+        call("glob", id="c8", pattern="**/*", path="/project"), "done",
+    ]  # fmt: skip
     s = session(*answers, approve=dict.fromkeys(("write_file", "edit_file", "delete"), "allow"))
     s.memory.add_source("project")
     before = on_disk(work)
@@ -406,8 +402,7 @@ def test_an_assistant_with_a_name_has_a_file_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for assistant, text in ((None, "- of the agent\n"), ("tutor", "- of the tutor\n")):
         s = Session(model=Scripted(answers=["ok"]), assistant_id=assistant)
-        assert s.memory.add_source("user") == ("/user/AGENTS.md",)
-        assert s.files["/user/AGENTS.md"] == text
+        assert s.memory.add_source("user") == ("/user/AGENTS.md",) and s.files["/user/AGENTS.md"] == text
     for name in ("../../etc", "a/b", ".."):
         assert Places(tmp_path, tmp_path, name).user.parent == tmp_path / ".deepagents"
 

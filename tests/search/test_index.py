@@ -1,6 +1,9 @@
-"""The index as a library: what is written, what is found, what is mended."""
+"""The index as a library: what is written, found, mended and forgotten, also by several processes."""
 
 import sqlite3
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -48,13 +51,10 @@ def test_a_heading_and_the_name_of_a_file_speak_for_what_is_below() -> None:
     assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
 
 
-def test_a_query_of_stop_words_alone_is_asked_as_it_stands() -> None:
+def test_words_that_only_look_alike_and_stop_words_alone_are_found() -> None:
     index = Index()
     index.update({"a.md": "To be or not to be.", "b.md": "Something else."})
     assert index.search("to be or not to be")[0].path == "a.md"
-
-
-def test_words_that_only_look_alike_are_found() -> None:
     index = Index()
     index.update({"a.md": "We took photographs of the lighthouse.", "b.md": "The kettle is on."})
     assert index.search("fotograph", 1)[0].leg == "grams"
@@ -66,21 +66,17 @@ def test_a_long_session_is_returned_round_the_line_that_fits() -> None:
     index = Index()
     index.update({"a.md": "# Talk\n\n" + "\n".join(lines)})
     (hit, *_) = index.search("hoopoe", 1)
-    assert hit.start < 123 < hit.end
-    assert len(hit.text) + len(hit.heading) + 1 <= 1600
+    assert hit.start < 123 < hit.end and len(hit.text) + len(hit.heading) + 1 <= 1600
     assert len(index.search("hoopoe", 1, passage=300)[0].text) <= 300
 
 
-def test_passages_do_not_overlap_and_their_scores_fall() -> None:
+def test_passages_do_not_overlap_and_a_budget_in_tokens_is_kept() -> None:
     index = Index()
     index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
     hits = index.search("bees in the hive", 8)
     lines = [n for hit in hits for n in range(hit.start, hit.end + 1)]
     assert len(hits) >= 6 and len(set(lines)) == len(lines)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
-def test_a_budget_in_tokens_is_kept() -> None:
     index = Index()
     index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
     for tokens in (100, 500, 2000):
@@ -145,8 +141,7 @@ def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
     assert "".join("".join(text[u.a : u.b].split()) for u in found.units) == "".join(text.split())
     for unit in found.units:
         assert unit.b - unit.a <= UNIT and text[unit.a : unit.b].strip()
-        assert text.count("\n", 0, unit.a) + 1 == unit.start
-        assert text.count("\n", 0, unit.b) + 1 == unit.end
+        assert text.count("\n", 0, unit.a) + 1 == unit.start and text.count("\n", 0, unit.b) + 1 == unit.end
     for chunk in found.chunks:
         own = [unit for unit in found.units if unit.chunk == chunk.number]
         assert (own[0].a, own[-1].b, own[0].start, own[-1].end) == (chunk.a, chunk.b, chunk.start, chunk.end)
@@ -189,8 +184,7 @@ def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path:
     made(path).close()
     path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
     index = Index(path)
-    assert index.search("hoopoe") == []
-    assert index.update(dict(NOTES)).changed == 3
+    assert index.search("hoopoe") == [] and index.update(dict(NOTES)).changed == 3
     assert index.search("hoopoe") and "was damaged" in index.notices[0]
 
 
@@ -219,8 +213,7 @@ def test_a_missing_index_is_made_from_its_source_and_it_is_said(tmp_path: Path) 
     assert index.notices == ["the search index was made from 3 files"]
     for name in tmp_path.iterdir():
         name.unlink()
-    assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md"
-    assert len(index.notices) == 2
+    assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md" and len(index.notices) == 2
 
 
 def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
@@ -287,8 +280,7 @@ def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> N
     path = tmp_path / "i.db"
     old_index(path)
     index = Index(path, source=lambda: NOTES)
-    assert index.search("hoopoe", 1)[0].start == 1
-    assert index.search("other words", legs=["words"]) == []
+    assert index.search("hoopoe", 1)[0].start == 1 and index.search("other words", legs=["words"]) == []
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
     fresh = made(tmp_path / "fresh.db")
     for query in ("bees", "certificate", "Ruth answers"):
@@ -299,3 +291,126 @@ def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> N
 def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> None:
     with made() as one, made(tmp_path / "i.db") as two:
         assert one.search("bees at work") == two.search("bees at work") != []
+
+
+def test_words_that_other_files_have_stay_known_and_one_that_comes_back_is_found_again(tmp_path: Path) -> None:
+    index = Index(tmp_path / "i.db")
+    index.update({"a.md": "the photograph of the kiln", "b.md": "a photograph"})
+    index.update({"a.md": None})
+    assert index.search("fotograph", 1)[0].path == "b.md"
+    assert [word for (word,) in index._rows("SELECT word FROM vocabulary ORDER BY word")] == ["a", "photograph"]
+    index = Index()
+    index.update({"a.md": "the photograph", "b.md": "bees"})
+    assert index.search("fotograph", 1)
+    index.update({"a.md": None})
+    assert index.search("fotograph") == []
+    index.update({"c.md": "two photographs"})
+    assert index.search("fotograph", 1)[0].path == "c.md"
+
+
+WRITER = """
+import sys
+from deepnb.search import Index
+path, who, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+index = Index(path)
+for n in range(count):
+    index.update({f"{who}/{n}.md": f"# {who}\\n\\nEntry {who}{n}x of the log, on bees and tea."})
+    if n % 7 == 0:
+        index.update({"shared.md": f"The shared note, by {who} at {n}, on kingfishers."})
+    assert index.search(f"{who}{n}x", 1)[0].path == f"{who}/{n}.md"
+print(index.notices)
+"""
+
+
+def writing(path: Path, who: str, count: int, code: str = WRITER) -> subprocess.Popen[str]:
+    command, pipe = [sys.executable, "-c", code, str(path), who, str(count)], subprocess.PIPE
+    writer = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
+    return writer
+
+
+def begin(writer: subprocess.Popen[str]) -> None:
+    assert writer.stdin is not None
+    writer.stdin.write("\n")
+    writer.stdin.flush()
+
+
+def whole(path: Path) -> Database:
+    db = Database(str(path))
+    assert db.value("PRAGMA integrity_check") == "ok"
+    db.rows("INSERT INTO words (words) VALUES ('integrity-check')")
+    return db
+
+
+def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    count, names = 40, ("anna", "ben", "cleo")
+    writers = [writing(path, who, count) for who in names]
+    for writer in writers:
+        begin(writer)
+    for writer in writers:
+        out, err = writer.communicate(timeout=240)
+        assert (writer.returncode, out.strip(), err) == (0, "[]", "")
+    index = Index(path)
+    every = {f"{who}/{n}.md" for who in names for n in range(count)} | {"shared.md"}
+    assert set(index.files()) == every
+    for name in sorted(every - {"shared.md"}):
+        who, n = name.removesuffix(".md").split("/")
+        assert index.search(f"{who}{n}x", 1)[0].path == name
+    index.close()
+    assert whole(path).value("SELECT count(*) FROM files") == len(every)
+
+
+def test_an_open_index_has_the_words_that_another_process_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    index = Index(path)
+    index.update({"a.md": "bees"})
+    assert index.search("bee", legs=["grams"])[0].path == "a.md"
+    assert index.search("photographies", legs=["grams"]) == []
+    code = "import sys; from deepnb.search import Index; Index(sys.argv[1]).update({'a.md': 'tea and fotografies'})"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert index.search("photographies", legs=["grams"])[0].path == "a.md"
+    assert index.search("bees", legs=["words"]) == index.search("bees", legs=["grams"]) == []
+
+
+def test_threads_may_use_one_index_at_once(tmp_path: Path) -> None:
+    index = Index(tmp_path / "i.db")
+    wrong: list[object] = []
+
+    def work(who: int) -> None:
+        try:
+            for n in range(15):
+                index.update({f"{who}/{n}.md": f"entry t{who}n{n}x"})
+                found = index.search(f"t{who}n{n}x", 1)
+                if not found or found[0].path != f"{who}/{n}.md":
+                    wrong.append((who, n, found))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == [] and len(index.files()) == 90
+
+
+def test_a_writer_that_is_killed_leaves_a_whole_index(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    code = WRITER.replace("print(index.notices)", "")
+    for _ in range(3):
+        writer = writing(path, "anna", 100_000, code)
+        begin(writer)
+        watcher = Index(path)
+        before = len(watcher.files())
+        for _ in range(400):
+            if len(watcher.files()) > before + 5:
+                break
+            threading.Event().wait(0.05)
+        writer.kill()
+        writer.wait()
+        assert watcher.search("anna3x", 1)[0].path == "anna/3.md" and watcher.notices == []
+        watcher.close()
+        whole(path).close()

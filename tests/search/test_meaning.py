@@ -60,8 +60,7 @@ def test_what_the_words_explain_counts_by_them_and_what_they_do_not_by_vectors_t
     spread = Spread(mean=0.1, deviation=0.1, texts=200)
     far, near = 0.1 + 0.1 * spread.chance * 0.9, 0.1 + 0.1 * spread.chance * 1.1
     assert spread.weight(near, 0.9) == spread.weight(far, 0.0) == 1
-    assert spread.weight(near, 0.2) > spread.weight(near, 0.3) > 1
-    assert spread.floor > near
+    assert spread.weight(near, 0.2) > spread.weight(near, 0.3) > 1 and spread.floor > near
 
 
 @every_row(
@@ -142,8 +141,7 @@ def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
     assert 0 < left < every == 200
     slow.go.set()
     thread.join(60)
-    assert index.progress() == (0, 200)
-    assert index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
+    assert index.progress() == (0, 200) and index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
 
 
 def test_closing_the_index_ends_the_embedding() -> None:

@@ -24,8 +24,7 @@ def test_a_budget_is_filled_and_kept(tokens: int, k: int | None) -> None:
     index.update(dict(MANY))
     hits = index.search("how are the bees of the hive?", k, tokens=tokens)
     most = min(tokens * 4, 1600 * (k or 40))
-    assert most * 0.85 < size(hits) <= tokens * 4
-    assert k is None or len(hits) <= k
+    assert most * 0.85 < size(hits) <= tokens * 4 and (k is None or len(hits) <= k)
 
 
 def test_short_notes_fill_a_budget_by_their_number() -> None:
@@ -35,42 +34,38 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
     assert len(hits) > 200 and size(hits) > 7900
 
 
-@every_row(
-    ("how", "says"),
-    [
-        ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean weight?"),
-        ({"fusion": "sum"}, "unknown fusion 'sum': use rank or weight"),
-        ({"legs": ["word"]}, "unknown leg 'word': did you mean words?"),
-        ({"legs": "words"}, "legs can't be 'words': give a list"),
-        ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
-        ({"legs": None}, "legs can't be None: give a list"),
-        ({"k": "6"}, "k can't be '6': give a number of hits, such as k=6"),
-        ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
-        ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
-        ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
-        ({"within": "memory/"}, "within can't be 'memory/': give a function"),
-        ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
-    ],
-)
+@every_row(("how", "says"), [
+    ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean weight?"),
+    ({"fusion": "sum"}, "unknown fusion 'sum': use rank or weight"),
+    ({"legs": ["word"]}, "unknown leg 'word': did you mean words?"),
+    ({"legs": "words"}, "legs can't be 'words': give a list"),
+    ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
+    ({"legs": None}, "legs can't be None: give a list"),
+    ({"k": "6"}, "k can't be '6': give a number of hits, such as k=6"),
+    ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
+    ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
+    ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
+    ({"within": "memory/"}, "within can't be 'memory/': give a function"),
+    ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
+])  # fmt: skip
 def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidError, match="^" + says.replace("(", r"\(").replace("?", r"\?")):
         Index().search("bees", **how)
 
 
-def test_what_is_no_text_is_no_query() -> None:
+def test_what_is_no_path_or_query_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="query can't be None: give a str"):
         Index().search(None)  # type: ignore[arg-type]
+    with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
+        Index(tmp_path)
 
 
-@every_row(
-    ("how", "says"),
-    [
-        ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
-        ({"path": "a\0b"}, "the path of an index can't be 'a.*b'"),
-        ({"embedder": "openai"}, "embedder can't be 'openai': give a LangChain Embeddings"),
-        ({"source": {}}, "source can't be {}: give a function"),
-    ],
-)
+@every_row(("how", "says"), [
+    ({"path": 3}, "the path of an index can't be 3: give a str or a Path"),
+    ({"path": "a\0b"}, "the path of an index can't be 'a.*b'"),
+    ({"embedder": "openai"}, "embedder can't be 'openai': give a LangChain Embeddings"),
+    ({"source": {}}, "source can't be {}: give a function"),
+])  # fmt: skip
 def test_an_index_is_made_of_what_it_can_use(how: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidError, match=says):
         Index(**how)
@@ -83,16 +78,13 @@ def test_an_emoji_is_a_word(query: str, path: str) -> None:
     assert index.search(query, 1)[0].path == path
 
 
-@every_row(
-    ("files", "says"),
-    [
-        ({"a.md": b"bees"}, "the text of a.md is bytes: decode it"),
-        ({"a.md": Path("a.md")}, "the text of a.md is PosixPath: give a str"),
-        ({3: "bees"}, "a path can't be int"),
-        (Path("notes"), "update takes a mapping of paths to texts, not PosixPath"),
-        (["a.md"], "update takes a mapping of paths to texts, not list"),
-    ],
-)
+@every_row(("files", "says"), [
+    ({"a.md": b"bees"}, "the text of a.md is bytes: decode it"),
+    ({"a.md": Path("a.md")}, "the text of a.md is PosixPath: give a str"),
+    ({3: "bees"}, "a path can't be int"),
+    (Path("notes"), "update takes a mapping of paths to texts, not PosixPath"),
+    (["a.md"], "update takes a mapping of paths to texts, not list"),
+])  # fmt: skip
 def test_what_is_no_text_is_one_line(files: Any, says: str) -> None:
     with pytest.raises(DeepnbError, match=says):
         Index().update(files)
@@ -102,8 +94,3 @@ def test_a_path_object_names_a_file() -> None:
     index = Index()
     index.update({Path("memory") / "a.md": "bees"})  # type: ignore[dict-item]
     assert index.files() == ["memory/a.md"]
-
-
-def test_a_directory_as_the_path_of_an_index_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
-        Index(tmp_path)

@@ -76,11 +76,10 @@ def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
     second = Hashed("two")
     index = Index(tmp_path / "i.db", embedder=second)
     index.update({})
-    assert second.texts == ["the bees"]
-    assert index.search("bees", legs=["vector"])[0].leg == "vector"
+    assert second.texts == ["the bees"] and index.search("bees", legs=["vector"])[0].leg == "vector"
 
 
-def test_an_embedder_that_fails_costs_only_the_vectors() -> None:
+def test_an_embedder_that_fails_or_gives_odd_vectors_costs_only_the_vectors() -> None:
     class Broken:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             raise TimeoutError("no answer\nfrom there")
@@ -96,8 +95,6 @@ def test_an_embedder_that_fails_costs_only_the_vectors() -> None:
         "searched without vectors: TimeoutError: no answer",
     ]
 
-
-def test_vectors_of_zeros_and_of_other_sizes_do_no_harm() -> None:
     class Odd(Hashed):
         size = 3
 

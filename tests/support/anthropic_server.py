@@ -63,11 +63,9 @@ def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
 
 def _events(answer: list[Any], seen: chat.Cached, number: int) -> Iterator[dict[str, Any]]:
     usage = {
-        "input_tokens": seen.input - seen.read - seen.written,
-        "cache_read_input_tokens": seen.read,
-        "cache_creation_input_tokens": seen.written,
-        "output_tokens": 1,
-    }
+        "input_tokens": seen.input - seen.read - seen.written, "cache_read_input_tokens": seen.read,
+        "cache_creation_input_tokens": seen.written, "output_tokens": 1,
+    }  # fmt: skip
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "some-model", "content": []}
     yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
     for i, one in enumerate(answer):

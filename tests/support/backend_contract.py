@@ -77,16 +77,14 @@ def given(name: str, tmp: Path, base: str = "") -> Place:
 
 
 PLACES: dict[str, Callable[[Path], Place]] = {
-    "kernel": lambda tmp: Place(kernel()),
-    "disk": lambda tmp: Place(DiskBackend(tmp / "new")),
+    "kernel": lambda tmp: Place(kernel()), "disk": lambda tmp: Place(DiskBackend(tmp / "new")),
     "wrapped disk": lambda tmp: Place(WrapperBackend(DiskBackend(tmp / "new"))),
     "store": lambda tmp: Place(store()),
     "disk in kernel": lambda tmp: Place(mount_all(kernel(), {"/box": mount("disk:d", tmp)}), "/box"),
     "store in disk": lambda tmp: Place(mount_all(DiskBackend(tmp), {"/a/box": mount("store:x/y", tmp)}), "/a/box"),
-    "given state": lambda tmp: given("StateBackend()", tmp),
-    "given text": lambda tmp: given("disk:DIR", tmp),
+    "given state": lambda tmp: given("StateBackend()", tmp), "given text": lambda tmp: given("disk:DIR", tmp),
     "given store": lambda tmp: given("StoreBackend()", tmp),
     "given composite": lambda tmp: given("composite over state", tmp),
     "state in a given composite": lambda tmp: given("composite over a store", tmp, "/s"),
     "beside a mount": lambda tmp: Place(mount_all(DiskBackend(tmp / "d"), {"/box": mount("store", tmp)})),
-}
+}  # fmt: skip

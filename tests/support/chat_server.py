@@ -85,8 +85,6 @@ def free_port() -> int:
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """Reports nothing."""
-
     def chunk(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()

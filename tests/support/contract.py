@@ -151,13 +151,11 @@ def record(s: Session, *, thoughts: bool = True) -> dict[str, Any]:
         "turns": [_turn(turn, ids, thoughts) for turn in s.turns],
         "messages": [_plain(m, ids) for m in s.snapshot.messages],
         "files": {path: re.sub(r"<!-- .*? -->", "", text) for path, text in s.files.items()},
-        "ledger": [
-            [_named_as_recorded(str(cell)) for cell in row]
-            for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()
-        ],
+        "ledger": [[_named_as_recorded(str(cell)) for cell in row]
+                   for row in s.ledger().drop(columns=[*_OWN, "seconds"]).to_numpy().tolist()],
         "transcript": [_plain(one, ids) for one in told],
         "lines": dict(Counter(line.type for line in lines if line.type not in ("moved", "head"))),
-    }
+    }  # fmt: skip
 
 
 def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
@@ -166,13 +164,10 @@ def _turn(turn: Turn, ids: dict[str, str], thoughts: bool) -> dict[str, Any]:
     for of_tools, some in groupby(told, lambda e: isinstance(e, ToolStarted | ToolEnded)):
         events += sorted(some, key=lambda e, of=of_tools: e.id if of else "")  # type: ignore[misc]  # ran side by side
     return {
-        "prompt": turn.prompt,
-        "text": turn.text,
-        "usage": _plain(turn.usage, ids),
-        "error": turn.error,
+        "prompt": turn.prompt, "text": turn.text, "usage": _plain(turn.usage, ids), "error": turn.error,
         "interrupted": turn.interrupted,
         "events": [[type(e).__name__, _plain(e, ids)] for e in events if thoughts or not isinstance(e, ThinkingDelta)],
-    }
+    }  # fmt: skip
 
 
 _OWN = ("tools", "total")

@@ -27,11 +27,9 @@ def broken() -> str:
 def options() -> dict[str, Any]:
     helper = Subagent(name="helper", description="Looks things up.", system_prompt="Look it up.")
     return {
-        "tools": [send, broken],
-        "subagents": [helper],
-        "approve": {"broken": "allow"},
+        "tools": [send, broken], "subagents": [helper], "approve": {"broken": "allow"},
         "clock": Clock("2026-03-02T09:00"),
-    }
+    }  # fmt: skip
 
 
 def steps(s: Session) -> Iterator[Callable[[], object]]:
@@ -110,11 +108,9 @@ def left(s: Session) -> dict[str, Any]:
         s.switch(info.name)
         ledger = s.ledger().drop(columns=["seconds"], errors="ignore")
         out[info.name] = {
-            "turns": [_turn(turn) for turn in s.turns],
-            "files": _files(s.files),
-            "journal": s.memory.log_entries(),
+            "turns": [_turn(turn) for turn in s.turns], "files": _files(s.files), "journal": s.memory.log_entries(),
             "ledger": ledger.to_dict("records"),
-        }
+        }  # fmt: skip
     s.switch(here)
     return out
 

@@ -130,18 +130,14 @@ ASKS: Any = HumanInTheLoopMiddleware({"send": True})
 DEEP = frozenset({"files", "memory", "skills", "subagents", "history"})
 
 GRAPHS: Mapping[str, Kind] = {
-    "deepagents": Kind(
-        lambda _: create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"], skills=["/skills/"]), has=DEEP
-    ),
+    "deepagents": Kind(lambda _: create_deep_agent(model=model(), tools=[lookup], memory=["/AGENTS.md"],
+                                                   skills=["/skills/"]),
+                       has=DEEP),
     "deepagents on disk": Kind(_deep_on_disk, has=DEEP - {"skills"} | {"approvals"}),
     "create_agent": Kind(lambda _: create_agent(model(), [lookup])),
     "create_agent with checkpointer": Kind(
         lambda _: create_agent(model(), [lookup], checkpointer=InMemorySaver(), middleware=[ASKS]),
-        has=frozenset({"checkpointer", "approvals"}),
-        own_checkpointer=True,
-    ),
-    "own reducer": Kind(_own_reducer),
-    "question": Kind(_asking),
-    "async only": Kind(_async_only, tool="fetch"),
+        has=frozenset({"checkpointer", "approvals"}), own_checkpointer=True),
+    "own reducer": Kind(_own_reducer), "question": Kind(_asking), "async only": Kind(_async_only, tool="fetch"),
     "another key": Kind(lambda _: _with_tools(Chat, "chat"), {"messages_key": "chat"}),
-}
+}  # fmt: skip

@@ -5,30 +5,16 @@ import re
 from tests.support.shells import Shell
 
 SHOWN = (
-    "",
-    " use",
-    " budget --items",
-    " graph",
-    " turns",
-    " turns 1",
-    " threads",
-    " tools",
-    " xray",
-    " dashboard",
+    "", " use", " budget --items", " graph", " turns", " turns 1", " threads", " tools", " xray", " dashboard",
     " panel",
-)
+)  # fmt: skip
 """What shows hints, after %agent, before the first turn and after it."""
 TRIED = {
-    "%agent use": "%agent use",
-    "%agent tools ask": "%agent tools ask lookup",
-    "%agent tools off": "%agent tools off lookup",
-    "%memory add": "%memory add x",
-    "%memory rm": "%memory rm /AGENTS.md",
-    "%skills new": "%skills new tidy Tidies up",
-    "%skills disable": "%skills disable tidy",
-    "%agent history": "%agent history",
-    "%agent new": "%agent new other",
-}
+    "%agent use": "%agent use", "%agent tools ask": "%agent tools ask lookup",
+    "%agent tools off": "%agent tools off lookup", "%memory add": "%memory add x",
+    "%memory rm": "%memory rm /AGENTS.md", "%skills new": "%skills new tidy Tidies up",
+    "%skills disable": "%skills disable tidy", "%agent history": "%agent history", "%agent new": "%agent new other",
+}  # fmt: skip
 """Hint, by its first words -> what is typed to try it; any other is typed as it stands."""
 _HINT = re.compile(r"%(?:agent tools \w+|(?:agent|memory|skills) [a-z]+)|\benable_\w+=False")
 

@@ -42,22 +42,18 @@ def events(x: str) -> tuple[Any, ...]:
     made = Maker(x)
     inner = (x,)
     return (
-        values.ThinkingDelta(x, 1),
-        values.TextDelta(x, 1),
-        values.ToolStarted(x, x, {x: x, "n": [x, {x: None}]}),
-        values.ThinkingDelta(x, 2, path=inner),
-        values.TextDelta(x, 2, path=inner),
+        values.ThinkingDelta(x, 1), values.TextDelta(x, 1), values.ToolStarted(x, x, {x: x, "n": [x, {x: None}]}),
+        values.ThinkingDelta(x, 2, path=inner), values.TextDelta(x, 2, path=inner),
         values.ToolStarted("in" + x, x, {x: x}, path=inner),
         values.ToolEnded("in" + x, x, x, "error", 1.0, path=inner, traceback=x),
         values.ToolEnded(x, x, x, "ok", 1.0),
         values.ToolStarted("task", "task", {"subagent_type": x, "description": x}),
-        values.TextDelta(x, 3, path=("task",)),
-        values.ToolEnded("task", "task", x + " more", "ok", 1.0),
+        values.TextDelta(x, 3, path=("task",)), values.ToolEnded("task", "task", x + " more", "ok", 1.0),
         values.ToolStarted("runs", "task", {"subagent_type": x, "description": x}),
         values.ToolStarted("inside", x, {x: x}, path=("runs",)),
         *(made(kind) for kind in typing.get_args(values.Event) if kind not in (values.TextDelta, values.ThinkingDelta)),
         values.TextDelta(x, 4),
-    )
+    )  # fmt: skip
 
 
 class Maker:

@@ -34,14 +34,8 @@ class LangGraphServer:
         self.url = f"http://127.0.0.1:{port}"
         self._app, self._log = app, home / "log"
         self._command = [
-            str(programs / "langgraph"),
-            "dev",
-            "--no-browser",
-            "--no-reload",
-            "--port",
-            str(port),
-            *options,
-        ]
+            str(programs / "langgraph"), "dev", "--no-browser", "--no-reload", "--port", str(port), *options,
+        ]  # fmt: skip
         self._env = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), **QUIET, **env}
         self._process: subprocess.Popen[Any] | None = None
 
@@ -89,11 +83,9 @@ def _await(url: str, process: subprocess.Popen[Any], log: Path) -> None:
 EDIT = {"file_path": "/AGENTS.md", "old_string": "Use tabs.", "new_string": "Use spaces."}
 TASK = {"subagent_type": "general-purpose", "description": "Look."}
 ANSWERS = [
-    *(Say("hello"), Use("edit_file", EDIT), Say("done")),
-    Use("note", {"text": "The colour is red."}, "2"),
-    Use("memory_search", {"query": "colour"}, "3"),
-    *(Use("task", TASK, "4"), Say("found it"), Say("bye")),
-]
+    *(Say("hello"), Use("edit_file", EDIT), Say("done")), Use("note", {"text": "The colour is red."}, "2"),
+    Use("memory_search", {"query": "colour"}, "3"), *(Use("task", TASK, "4"), Say("found it"), Say("bye")),
+]  # fmt: skip
 
 
 def story(app: Path, programs: Path, home: Path) -> dict[str, Any]:

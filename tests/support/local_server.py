@@ -42,42 +42,25 @@ _OTHER = {"id": "other", "object": "model", "state": "loaded", "loaded_context_l
 
 KINDS = (
     Kind("llama.cpp", lambda n: {"/v1/models": _listed(meta={"n_ctx": n, "n_ctx_train": 32_768})}, _llama),
-    Kind(
-        "llama.cpp, before n_ctx was listed",
-        lambda n: {
-            "/v1/models": _listed(id="/models/qwen.gguf", meta={"n_ctx_train": 32_768}),
-            "/props": {"default_generation_settings": {"n_ctx": n, "params": {}}, "total_slots": 1},
-        },
-        _llama,
-    ),
+    Kind("llama.cpp, before n_ctx was listed",
+         lambda n: {"/v1/models": _listed(id="/models/qwen.gguf", meta={"n_ctx_train": 32_768}),
+                    "/props": {"default_generation_settings": {"n_ctx": n, "params": {}}, "total_slots": 1}},
+         _llama),
     Kind("vLLM", lambda n: {"/v1/models": _listed(root=NAME, max_model_len=n)}, _vllm),
-    Kind(
-        "LM Studio",
-        lambda n: {
-            "/v1/models": {"data": [{"id": "other"}, {"id": NAME}], "object": "list"},
-            "/api/v0/models": {
-                "data": [
-                    _OTHER,
-                    {"id": NAME, "state": "loaded", "max_context_length": 131_072, "loaded_context_length": n},
-                ]
-            },
-        },
-        _lm_studio,
-    ),
-    Kind(
-        "Ollama by its OpenAI interface",
-        lambda n: {
-            "/v1/models": _listed(owned_by="library"),
-            "/api/ps": {"models": [{"name": NAME, "model": NAME, "context_length": n, "size_vram": 1}]},
-        },
-        _vllm,
-    ),
-    Kind(
-        "OpenRouter",
-        lambda n: {"/v1/models": _listed(context_length=131_072, top_provider={"context_length": n})},
-        _vllm,
-    ),
-)
+    Kind("LM Studio",
+         lambda n: {"/v1/models": {"data": [{"id": "other"}, {"id": NAME}], "object": "list"},
+                    "/api/v0/models": {"data": [_OTHER,
+                                                {"id": NAME, "state": "loaded", "max_context_length": 131_072,
+                                                 "loaded_context_length": n}]}},
+         _lm_studio),
+    Kind("Ollama by its OpenAI interface",
+         lambda n: {"/v1/models": _listed(owned_by="library"),
+                    "/api/ps": {"models": [{"name": NAME, "model": NAME, "context_length": n, "size_vram": 1}]}},
+         _vllm),
+    Kind("OpenRouter",
+         lambda n: {"/v1/models": _listed(context_length=131_072, top_provider={"context_length": n})},
+         _vllm),
+)  # fmt: skip
 SILENT = Kind("a gateway that tells nothing", lambda n: {"/v1/models": _listed()}, _vllm)
 WORDLESS = Kind(
     "a gateway whose refusals tell nothing, either",

@@ -337,7 +337,6 @@ def share(results: Iterable[str]) -> str:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Name the mutants that were caught before and are not after; gives how many."""
     first, second, mutants = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after, DRAWN))
     lost = [at for at, result in first.items() if result not in ("passed", "gone") and second.get(at) == "passed"]
     print(f"before: {share(first.values())}; after: {share(second.values())}; no longer caught: {len(lost)}")

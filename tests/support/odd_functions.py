@@ -125,30 +125,14 @@ def deep() -> list[Any]:
 
 
 RESULTS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: None, "null"),
-    (lambda: True, "true"),
-    (lambda: 10**5000, "int"),
-    (lambda: float("nan"), "NaN"),
-    (lambda: ["a", "b"], '["a", "b"]'),
-    (lambda: [*()], "[]"),
-    (lambda: {"a": 1, (1, 2): 3}, "(1, 2)"),
-    (lambda: {1, 2}, "{1, 2}"),
-    (lambda: b"\xff", "xff"),
-    (lambda: pd.DataFrame({"a": [1.5]}), "1.5"),
-    (lambda: np.float32(0.5), "0.5"),
-    (lambda: dt.date(2026, 3, 1), "2026-03-01"),
-    (lambda: Point(1), "Point(x=1, y=0)"),
-    (lambda: Order(id=7), "7"),
-    (Broken, "Broken"),
-    (endless, "[0, 1, 2"),
-    (lambda: (n for n in "ab"), '["a", "b"]'),
-    (later, "later"),
-    (ring, "["),
-    (deep, "list"),
-    (lambda: ValueError("odd"), "odd"),
-    (lambda: inspect, "module"),
-    (lambda: "", ""),
-]
+    (lambda: None, "null"), (lambda: True, "true"), (lambda: 10**5000, "int"), (lambda: float("nan"), "NaN"),
+    (lambda: ["a", "b"], '["a", "b"]'), (lambda: [*()], "[]"), (lambda: {"a": 1, (1, 2): 3}, "(1, 2)"),
+    (lambda: {1, 2}, "{1, 2}"), (lambda: b"\xff", "xff"), (lambda: pd.DataFrame({"a": [1.5]}), "1.5"),
+    (lambda: np.float32(0.5), "0.5"), (lambda: dt.date(2026, 3, 1), "2026-03-01"),
+    (lambda: Point(1), "Point(x=1, y=0)"), (lambda: Order(id=7), "7"), (Broken, "Broken"), (endless, "[0, 1, 2"),
+    (lambda: (n for n in "ab"), '["a", "b"]'), (later, "later"), (ring, "["), (deep, "list"),
+    (lambda: ValueError("odd"), "odd"), (lambda: inspect, "module"), (lambda: "", ""),
+]  # fmt: skip
 
 
 def results() -> Iterator[tuple[Callable[..., Any], str]]:

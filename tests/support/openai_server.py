@@ -29,8 +29,6 @@ _KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_
 
 @dataclass
 class OpenAIServer(ChatServer):
-    """Speaks OpenAI's chat completions, which have no thoughts, and its Responses."""
-
     cache: PrefixCache | None = None
     reports: int = 100
     details: bool = True
@@ -76,11 +74,9 @@ def _chunks(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
             calls += 1
     yield _chunk({}, finish="tool_calls" if calls else "stop")
     usage = {
-        "prompt_tokens": seen.input,
-        "completion_tokens": 20,
-        "total_tokens": seen.input + 20,
+        "prompt_tokens": seen.input, "completion_tokens": 20, "total_tokens": seen.input + 20,
         "prompt_tokens_details": {"cached_tokens": seen.read},
-    }
+    }  # fmt: skip
     yield {**_chunk({}), "choices": [], "usage": usage}
 
 
@@ -93,12 +89,9 @@ def _call(index: int, call: Use) -> Iterator[dict[str, Any]]:
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": "some-model",
+        "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "some-model",
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-    }
+    }  # fmt: skip
 
 
 def _event(chunk: dict[str, Any]) -> bytes:
@@ -122,12 +115,9 @@ def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]], number
     for index, one in enumerate(answer):
         yield from _item(index, one, items, number)
     usage = {
-        "input_tokens": seen.input,
-        "input_tokens_details": {"cached_tokens": seen.read},
-        "output_tokens": 20,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": seen.input + 20,
-    }
+        "input_tokens": seen.input, "input_tokens_details": {"cached_tokens": seen.read}, "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": seen.input + 20,
+    }  # fmt: skip
     done = {**head, **_MORE, "status": "completed", "output": items, "usage": usage}
     yield {"type": "response.completed", "response": done}
 
@@ -160,11 +150,9 @@ def _message(index: int, say: Say) -> Item:
         for piece in words(say.text)
     ]
     deltas.append({"type": "response.content_part.done", "content_index": 0, "part": whole})
-    return (
-        {**head, "status": "in_progress", "content": []},
-        deltas,
-        {**head, "status": "completed", "content": [whole]},
-    )
+    return ({**head, "status": "in_progress", "content": []}, deltas, {
+        **head, "status": "completed", "content": [whole],
+    })  # fmt: skip
 
 
 def _function_call(index: int, use: Use) -> Item:
@@ -179,11 +167,9 @@ def _reasoning(index: int, think: Think) -> Item:
     part = {"type": "summary_text", "text": ""}
     deltas: list[dict[str, Any]] = [
         {"type": "response.reasoning_summary_part.added", "summary_index": 0, "part": part},
-        *(
-            {"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
-            for piece in words(think.text)
-        ),
-    ]
+        *({"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
+          for piece in words(think.text)),
+    ]  # fmt: skip
     summary = [{**part, "text": think.text}]
     whole = {**head, "summary": summary, "encrypted_content": think.signature}
     return {**head, "summary": []}, deltas, whole

@@ -18,7 +18,6 @@ def session(*answers: Any, **options: Any) -> Session:
 
 
 def says(s: Session, *answers: Any) -> None:
-    """What the session's scripted model says from now on."""
     s.options.model.answers[:] = [*["-"] * len(s.options.model.requests), *answers]
 
 

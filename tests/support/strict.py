@@ -68,12 +68,9 @@ def _issued(answers: Iterable[Any]) -> set[str]:
 # -- OpenAI
 
 _PARTS = {
-    "system": {"text"},
-    "developer": {"text"},
-    "user": {"text", "image_url", "input_audio", "file"},
-    "assistant": {"text", "refusal"},
-    "tool": {"text"},
-}
+    "system": {"text"}, "developer": {"text"}, "user": {"text", "image_url", "input_audio", "file"},
+    "assistant": {"text", "refusal"}, "tool": {"text"},
+}  # fmt: skip
 
 
 def _chat(messages: list[Any]) -> Iterator[str]:
@@ -480,21 +477,15 @@ _TEXTS: Any = {"type": ["array", "null"], "items": {"type": "string"}}
 _MAP: Any = {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/ToolProperty"}}
 _PROPERTY = {
     "type": ["object", "null"],
-    "properties": {
-        "anyOf": {"type": ["array", "null"], "items": {"$ref": "#/$defs/ToolProperty"}},
-        "type": {"anyOf": [_TEXT, _TEXTS]},
-        "description": _TEXT,
-        "enum": {"type": ["array", "null"]},
-        "properties": _MAP,
-    },
-}
+    "properties": {"anyOf": {"type": ["array", "null"], "items": {"$ref": "#/$defs/ToolProperty"}},
+                   "type": {"anyOf": [_TEXT, _TEXTS]}, "description": _TEXT, "enum": {"type": ["array", "null"]},
+                   "properties": _MAP},
+}  # fmt: skip
 _CALL = {"name": _TEXT, "arguments": {"type": ["object", "null"]}}
 _MESSAGE = {
-    "role": {"enum": ["system", "user", "assistant", "tool"]},
-    "content": _TEXT,
-    "images": _TEXTS,
+    "role": {"enum": ["system", "user", "assistant", "tool"]}, "content": _TEXT, "images": _TEXTS,
     "tool_calls": {"type": ["array", "null"], "items": {"properties": {"function": {"properties": _CALL}}}},
-}
+}  # fmt: skip
 _TOOL = {"parameters": {"properties": {"type": _TEXT, "required": _TEXTS, "properties": _MAP}}}
 _CHAT = Draft202012Validator(
     {

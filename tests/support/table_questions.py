@@ -39,7 +39,6 @@ def ways(s: q.Slots, *numbers: float, kind: Kind = "number", shape: bool = False
 
 
 def between(s: q.Slots, values: Any, low: Any, high: Any) -> Truth:
-    """How many values lie between two, the ends counted or not."""
     kinds = ("both", "neither", "left", "right")
     return ways(s, *(q.count(s, values.between(low, high, inclusive=one)).numbers[0] for one in kinds))
 
@@ -69,7 +68,6 @@ def newest(s: q.Slots) -> Truth:
 
 
 def day(s: q.Slots, *ends: str) -> Truth:
-    """The first day, the last, or both."""
     return Truth("time" if len(ends) == 1 else "labels", labels=tuple(pd.Period(s.time.agg(one), "D") for one in ends))
 
 

@@ -126,12 +126,9 @@ class UnfitError(Exception):
 
 
 STATS = {
-    "mean": ("average", "mean"),
-    "sum": ("total", "sum of"),
-    "median": ("median",),
-    "max": ("maximum", "highest", "largest"),
-    "min": ("minimum", "lowest", "smallest"),
-}
+    "mean": ("average", "mean"), "sum": ("total", "sum of"), "median": ("median",),
+    "max": ("maximum", "highest", "largest"), "min": ("minimum", "lowest", "smallest"),
+}  # fmt: skip
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 

@@ -176,14 +176,8 @@ def _yes(truth: Truth, text: str) -> bool:
 
 
 _CHECKS: dict[Kind, Callable[[Truth, str], bool]] = {
-    "number": _number,
-    "label": _label,
-    "labels": _labels,
-    "time": _label,
-    "rows": _rows,
-    "series": _series,
+    "number": _number, "label": _label, "labels": _labels, "time": _label, "rows": _rows, "series": _series,
     "yes": _yes,
     "description": lambda truth, text: (
-        _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)
-    ),
-}
+        _labels(truth, text) and all(_first(text, value) >= 0 for value in truth.numbers)),
+}  # fmt: skip

@@ -33,27 +33,20 @@ COMPARED = """| opening | tone | length |
 
 For a report to customers I would take `/b.md`."""
 ANSWERS: list[Any] = [
-    [
-        Think("The date is worth remembering, so it goes into memory. The openings are files of their own."),
-        Say("I will keep the date in memory and write both openings."),
-        Use("write_file", {"file_path": "/AGENTS.md", "content": "- The report is due on 12 March\n"}, "call_memory"),
-        Use("write_file", {"file_path": "/a.md", "content": DRY}, "call_dry"),
-        Use("write_file", {"file_path": "/b.md", "content": WARM}, "call_warm"),
-    ],
+    [Think("The date is worth remembering, so it goes into memory. The openings are files of their own."),
+     Say("I will keep the date in memory and write both openings."),
+     Use("write_file", {"file_path": "/AGENTS.md", "content": "- The report is due on 12 March\n"}, "call_memory"),
+     Use("write_file", {"file_path": "/a.md", "content": DRY}, "call_dry"),
+     Use("write_file", {"file_path": "/b.md", "content": WARM}, "call_warm")],
     Say("The date is in `/AGENTS.md`, and the openings are in `/a.md` and `/b.md`."),
-    Use(
-        "task",
+    Use("task",
         {"description": "Read /a.md and /b.md and compare their tone.", "subagent_type": "general-purpose"},
-        "call_compare",
-    ),
-    [
-        Use("read_file", {"file_path": "/a.md"}, "call_read_dry"),
-        Use("read_file", {"file_path": "/b.md"}, "call_read_warm"),
-    ],
+        "call_compare"),
+    [Use("read_file", {"file_path": "/a.md"}, "call_read_dry"),
+     Use("read_file", {"file_path": "/b.md"}, "call_read_warm")],
     Say("/a.md is dry: two short sentences. /b.md is warm and thanks the reader in one longer sentence."),
-    Say(COMPARED),
-    Say("On **12 March**: it is in `/AGENTS.md`."),
-]
+    Say(COMPARED), Say("On **12 March**: it is in `/AGENTS.md`."),
+]  # fmt: skip
 
 
 MODELS = ("openai", "anthropic")

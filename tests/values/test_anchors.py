@@ -37,16 +37,11 @@ def test_a_fact_is_found_as_it_stands(kind: str, fact: str, text: str):
     assert found(text).get(fact) == kind, found(text)
 
 
-@every_row(
-    "text",
-    [
-        "and/or, e.g. this or that, the 2nd one",
-        "This is an ordinary sentence about nothing at all.",
-        "我们今天聊聊天气吧",
-        "I have 3 of them, and 3 is enough",
-        "`a sentence in code font that goes on for quite some words`",
-    ],
-)
+@every_row("text", [
+    "and/or, e.g. this or that, the 2nd one", "This is an ordinary sentence about nothing at all.", "我们今天聊聊天气吧",
+    "I have 3 of them, and 3 is enough",
+    "`a sentence in code font that goes on for quite some words`",
+])  # fmt: skip
 def test_ordinary_words_are_no_facts(text: str):
     assert found(text) == {}
 
@@ -128,46 +123,38 @@ def test_whose_words_are_looked_at_and_how_they_are_joined():
     assert union([a, b], [c, a]) == (b, c, a)
 
 
-@every_row(
-    ("fact", "summary", "there"),
-    [
-        ("37 ms", "It takes 37 ms.", True),
-        ("37 ms", "It takes 137 ms.", False),
-        ("37 ms", "It takes 37  MS", True),
-        ("5 ms", "0.5 ms", False),
-        ("/a/b.py", "see /a/b.py", True),
-        ("/a/b.py", "see /a/b.pyc and /x/a/b.py", False),
-        ("/a/b", "see /a/b.py or /a/b/c", False),
-        ("/a/b", "see /a/b.", True),
-        ("E12", "E123, XE12", False),
-        ("350元", "花了350元。", True),
-        ("2026-03-12", "on 2026-03-12T01:00", False),
-    ],
-)
+@every_row(("fact", "summary", "there"), [
+    ("37 ms", "It takes 37 ms.", True), ("37 ms", "It takes 137 ms.", False), ("37 ms", "It takes 37  MS", True),
+    ("5 ms", "0.5 ms", False), ("/a/b.py", "see /a/b.py", True), ("/a/b.py", "see /a/b.pyc and /x/a/b.py", False),
+    ("/a/b", "see /a/b.py or /a/b/c", False), ("/a/b", "see /a/b.", True), ("E12", "E123, XE12", False),
+    ("350元", "花了350元。", True), ("2026-03-12", "on 2026-03-12T01:00", False),
+])  # fmt: skip
 def test_only_the_very_fact_counts_as_kept(fact: str, summary: str, there: bool):
     assert (lost([Anchor("path", fact)], summary) == ()) == there
 
 
-def test_all_is_shown_where_there_is_room():
+def test_the_newest_come_first_and_all_is_shown_where_there_is_room():
     anchors = find([Message("1", "user", "Never run rm. The timeout is 37 ms in /a/b.py")])
     shown = anchor_block(anchors, 400, count, PATH)
     assert shown.text == (
         f"{OPEN}\nWord for word from the part that was summarized:\nThe user said: Never run rm.\n"
         f"Paths: /a/b.py\nNumbers: The timeout is 37 ms\n{CLOSE}"
     )
-    assert shown.hidden == ()
-    assert anchor_block((), 400, count, PATH).text == ""
+    assert shown.hidden == () and anchor_block((), 400, count, PATH).text == ""
+    shown = anchor_block(many(40), 400, count, PATH)
+    texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
+    assert "Never open door 39." in texts["prohibition"]
+    rest = [a for a in many(40) if a.kind != "prohibition"]
+    shown = anchor_block(rest, 400, count, PATH)
+    assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
+    assert "39 ms" in shown.text and "0 ms" not in re.findall(r"\d+ ms", shown.text)
 
 
 def many(n: int) -> list[Anchor]:
     kinds = {
-        "prohibition": "Never open door {}.",
-        "path": "/srv/data/file{}.csv",
-        "identifier": "ERR_{}_X",
-        "number": "{} ms",
-        "date": "2026-01-{:02}",
-        "name": "function_{}",
-    }
+        "prohibition": "Never open door {}.", "path": "/srv/data/file{}.csv", "identifier": "ERR_{}_X",
+        "number": "{} ms", "date": "2026-01-{:02}", "name": "function_{}",
+    }  # fmt: skip
     return [Anchor(kind, words.format(i)) for i in range(n) for kind, words in kinds.items()]  # type: ignore[arg-type]
 
 
@@ -188,17 +175,6 @@ def test_the_bound_holds_and_every_anchor_is_shown_or_counted(n: int, room: int)
         assert count(shown.text) + cheapest > room - 12  # filled: a label is the most that can be left
 
 
-def test_the_newest_come_first_and_every_kind_has_its_turn():
-    shown = anchor_block(many(40), 400, count, PATH)
-    texts = {k: [a.text for a in shown.shown if a.kind == k] for k in ("prohibition", "path", "number")}
-    assert "Never open door 39." in texts["prohibition"]
-    anchors = [a for a in many(40) if a.kind != "prohibition"]
-    shown = anchor_block(anchors, 400, count, PATH)
-    assert {a.kind for a in shown.shown} == {"path", "identifier", "number", "date", "name"}
-    assert "39 ms" in shown.text
-    assert "0 ms" not in re.findall(r"\d+ ms", shown.text)
-
-
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_finders(text: str):
     for anchor in find([Message("1", "user", text)]):
@@ -212,17 +188,11 @@ def test_a_long_text_takes_time_in_proportion(monkeypatch):
         find([Message("1", "user", piece * 20_000)])
 
 
-@every_row(
-    ("text", "found"),
-    [
-        ("the ratio was 0.5714", ["0.5714"]),
-        ("a drift of -0.0032 and .12345", ["0.0032", ".12345"]),
-        ("in all 1234567.891", ["1234567.891"]),
-        ("0,5714 statt 0,5", ["0,5714"]),
-        ("ports 8443,8444,9000", ["8443", "8444", "9000"]),
-        ("id 5714.", ["5714"]),
-    ],
-)
+@every_row(("text", "found"), [
+    ("the ratio was 0.5714", ["0.5714"]), ("a drift of -0.0032 and .12345", ["0.0032", ".12345"]),
+    ("in all 1234567.891", ["1234567.891"]), ("0,5714 statt 0,5", ["0,5714"]),
+    ("ports 8443,8444,9000", ["8443", "8444", "9000"]), ("id 5714.", ["5714"]),
+])  # fmt: skip
 def test_a_decimal_is_one_fact(text: str, found: list[str]) -> None:
     assert [anchor.text for anchor in facts(text)] == found
 

@@ -45,48 +45,22 @@ WRITTEN = {
     "arguments first": '{"arguments": {"text": "likes tea"}, "name": "note"}',
 }
 OTHERS = [
-    f"```json\n{OBJECT}\n```\nThat is the call I would make.",
-    '{"tool": "hammer", "arguments": {"force": 3}}',
-    f"El resultado es {OBJECT}",
-    f"这是结果：{OBJECT}",
-    f"| call |\n|---|\n| {OBJECT} |",
+    f"```json\n{OBJECT}\n```\nThat is the call I would make.", '{"tool": "hammer", "arguments": {"force": 3}}',
+    f"El resultado es {OBJECT}", f"这是结果：{OBJECT}", f"| call |\n|---|\n| {OBJECT} |",
     '{"name": "note", "description": "Add a note", "parameters": {"type": "object", "properties": {}}}',
-    f"Here it is: {OBJECT}",
-    f"{OBJECT} I have noted it.",
-    f"{OBJECT}\n\nShall I go on?",
-    f'{OBJECT}\n{{"a": 1}}',
-    f"```python\n{OBJECT}\n```",
-    '```python\nnote("likes tea")\n```',
-    '{"name": "Bob", "arguments": {}}',
-    '{"name": "notes", "arguments": {"text": "x"}}',
-    '{"name": "note", "text": "x"}',
-    '{"name": "note"}',
-    '{"name": "note", "arguments": ["x"]}',
-    '{"name": "note", "arguments": "x"}',
+    f"Here it is: {OBJECT}", f"{OBJECT} I have noted it.", f"{OBJECT}\n\nShall I go on?", f'{OBJECT}\n{{"a": 1}}',
+    f"```python\n{OBJECT}\n```", '```python\nnote("likes tea")\n```', '{"name": "Bob", "arguments": {}}',
+    '{"name": "notes", "arguments": {"text": "x"}}', '{"name": "note", "text": "x"}', '{"name": "note"}',
+    '{"name": "note", "arguments": ["x"]}', '{"name": "note", "arguments": "x"}',
     '{"name": "note", "arguments": {"text": "x"}, "why": "y"}',
     '{"name": "note", "arguments": {"text": "x"}, "result": "ok"}',
     '{"name": "note", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}',
     '{"name": "note", "description": "Notes.", "parameters": {}}',
-    '{"note": {"text": "x"}}',
-    '{"name": "note", "arguments": {"text": "cut',
-    '[{"name": "note", "value": 3}]',
-    "[]",
-    "{}",
-    "[1, 2]",
-    '"note"',
-    "note",
-    "note: likes tea",
-    "note (see below)",
-    "note(text)",
-    'note("x") + 1',
-    'x = note("x")',
-    'note(text="x") saves it.',
-    '[note(text="x"), 3]',
-    "<tool_call>",
-    "```json\n```",
-    "<b>bold</b>",
+    '{"note": {"text": "x"}}', '{"name": "note", "arguments": {"text": "cut', '[{"name": "note", "value": 3}]', "[]",
+    "{}", "[1, 2]", '"note"', "note", "note: likes tea", "note (see below)", "note(text)", 'note("x") + 1',
+    'x = note("x")', 'note(text="x") saves it.', '[note(text="x"), 3]', "<tool_call>", "```json\n```", "<b>bold</b>",
     "",
-]
+]  # fmt: skip
 
 
 @every_row("text", WRITTEN.values(), ids=WRITTEN)
@@ -128,17 +102,11 @@ def test_streaming_loses_and_changes_nothing(text, size):
         assert not any(not thought for thought, _ in pieces)
 
 
-@every_row(
-    "text, thought, rest",
-    [
-        ("<think>hm</think>\n\nHi", "hm", "Hi"),
-        ("<thinking>\nhm\n</thinking>Hi", "hm", "Hi"),
-        ("hm\nso\n</think>\n\nHi", "hm\nso", "Hi"),
-        ("<think>hm", "hm", ""),
-        ("Close it with </think>.", "", "Close it with </think>."),
-        ("Hi <think>hm</think>", "", "Hi <think>hm</think>"),
-    ],
-)
+@every_row("text, thought, rest", [
+    ("<think>hm</think>\n\nHi", "hm", "Hi"), ("<thinking>\nhm\n</thinking>Hi", "hm", "Hi"),
+    ("hm\nso\n</think>\n\nHi", "hm\nso", "Hi"), ("<think>hm", "hm", ""),
+    ("Close it with </think>.", "", "Close it with </think>."), ("Hi <think>hm</think>", "", "Hi <think>hm</think>"),
+])  # fmt: skip
 def test_thinking_in_tags_is_told_apart(text, thought, rest):
     assert split_thinking(text) == (thought, rest)
 

@@ -1,4 +1,4 @@
-"""The rule in force, how far it is to the trigger, and each kind of rule in a real graph at its border."""
+"""The rule in force, how far it is to the trigger, each kind of rule in a real graph, and what can have been cached."""
 
 from fractions import Fraction
 from math import ceil, floor
@@ -12,8 +12,10 @@ from deepnb import Session
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.budget import Budget, Rule, growth, rule_for
 from deepnb.values.errors import DeepnbError
-from deepnb.values.request import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, system_parts
+from deepnb.values.messages import GrowingList
+from deepnb.values.request import GUIDELINES_CLOSE, MEMORY_OPEN, SKILLS_CLOSE, SKILLS_OPEN, Request, Sent, system_parts
 from deepnb.values.turn import Compacted, Usage
+from deepnb.values.xray import Caching, cacheable
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
@@ -71,20 +73,14 @@ def test_parts_by_their_tags():
     memory = f"{MEMORY_OPEN}a </memory_guidelines> b{GUIDELINES_CLOSE}"
     skills = f"{SKILLS_OPEN}s{SKILLS_CLOSE}"
     assert system_parts(f"base {memory} between {skills} end") == [
-        ("system", "base "),
-        ("memory", memory),
-        ("system", " between "),
-        ("skills", skills),
-        ("system", " end"),
-    ]
-    assert system_parts("base") == [("system", "base")]
-    assert system_parts("") == []
+        ("system", "base "), ("memory", memory), ("system", " between "), ("skills", skills), ("system", " end"),
+    ]  # fmt: skip
+    assert system_parts("base") == [("system", "base")] and system_parts("") == []
 
 
 def test_usages_add_up_and_a_cost_is_said_only_where_every_price_is_known():
     assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
-    assert (Usage() + Usage()).cost is None
-    assert (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
+    assert (Usage() + Usage()).cost is None and (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
     assert (Usage(10, 2) + Usage(1, 1, cost=0.5)).cost is None
     assert sum([Usage(1, 1, cost=0.5), Usage(10, 2), Usage(1, 1, cost=0.5)], Usage()).cost is None
     from deepnb.values.turn import cost_of
@@ -163,8 +159,7 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
 
 def test_a_cost_is_said_where_the_price_is_known_and_only_there():
     s = Session()
-    assert s.run("Hello").usage.cost is None
-    assert s.ledger()["cost"].isna().all()
+    assert s.run("Hello").usage.cost is None and s.ledger()["cost"].isna().all()
     s.configure(prices={"offline": (2.0, 0.5, 8.0)})
     usage = s.run("Hello").usage
     assert usage.cost == pytest.approx((usage.input * 2.0 + usage.output * 8.0) / 1e6)
@@ -178,19 +173,40 @@ def test_a_price_that_is_none_is_one_line(prices):
         Session(prices=prices)
 
 
-@every_row(
-    ("name", "model", "label", "found"),
-    [
-        ("gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
-        ("openai:gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
-        ("openai:gpt-5.2", "gpt-5.2", "offline", True),
-        ("offline", "", "offline", True),
-        ("offline", "gpt-5.2", "offline", False),
-        ("gpt-5", "gpt-5.2", "openai:gpt-5.2", False),
-        ("ollama:qwen3:8b", "qwen3:8b", "ollama:qwen3:8b", True),
-    ],
-)
+@every_row(("name", "model", "label", "found"), [
+    ("gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True), ("openai:gpt-5.2", "gpt-5.2", "openai:gpt-5.2", True),
+    ("openai:gpt-5.2", "gpt-5.2", "offline", True), ("offline", "", "offline", True),
+    ("offline", "gpt-5.2", "offline", False), ("gpt-5", "gpt-5.2", "openai:gpt-5.2", False),
+    ("ollama:qwen3:8b", "qwen3:8b", "ollama:qwen3:8b", True),
+])  # fmt: skip
 def test_a_price_goes_by_either_name(name, model, label, found):
     from deepnb.values.turn import price_of
 
     assert (price_of({name: (1, 1, 1)}, model, label) is not None) == found
+
+
+def parts(tools: str = "t", system: str = "s", memory: str = "m", *talk: str) -> Request:
+    """A request whose pieces are named by their parts; of the talk `a...` is said by the assistant."""
+    head = (
+        Sent("tools", "ls", tools, 2_000), Sent("system", "system prompt", system, 1_500),
+        Sent("system", "system prompt", "\n\n", 1), Sent("memory", "memory", memory, 400),
+    )  # fmt: skip
+    body = [(Sent("assistant" if one.startswith("a") else "user", "", one, 50),) for one in talk]
+    return Request(head, GrowingList(body))
+
+
+TALK = ("u1", "a1", "u2")
+
+
+@every_row(("now", "marks", "unknown"), [
+    (parts("t", "s", "m", *TALK, "a2", "u3"), 4_051, 4_051), (parts("t", "s", "m2", *TALK, "a2", "u3"), 3_500, 1_501),
+    (parts("t", "s2", "m", *TALK, "a2", "u3"), 0, 0), (parts("t2", "s", "m", *TALK, "a2", "u3"), 0, 0),
+    (parts("t", "s", "m", "sum", "u3"), 3_901, 3_901),
+    (parts("t", "s", "m", "u1", "a1b", "u2", "a2"), 3_951, 3_951),
+    (parts("t", "s", "m", "u1", "a1", "u2b", "a2"), 3_951, 4_001),
+])  # fmt: skip
+def test_cacheable_is_what_the_provider_can_have_kept(now, marks, unknown):
+    """With marks the prefix up to the last of them; with tools above or below the system prompt what is the same in both."""
+    before = parts("t", "s", "m", *TALK)
+    assert cacheable(before, now, Caching(marks=True, least=1_024)) == marks
+    assert cacheable(before, now, Caching()) == unknown and cacheable(before, now, Caching(least=10_000)) == 0

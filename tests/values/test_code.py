@@ -26,41 +26,28 @@ from tests.support.tables import every_row
     ],
 )
 def test_a_character_that_hides_is_named(code: str, what: str) -> None:
-    assert what in review(code).warnings
-    assert any(odd for line in review(code).lines for _, odd in line)
+    assert what in review(code).warnings and any(odd for line in review(code).lines for _, odd in line)
 
 
-@every_row(
-    "code",
-    [
-        "größe = 1",
-        "x = 'naïve café'",
-        "数据 = [1]",
-        "π = 3.14",
-        "print('Привет, мир')",
-        "α = β = 1",
-        "x = '👍'",
-        "é = 1\n\ty = 2",
-    ],
-)
+@every_row("code", [
+    "größe = 1", "x = 'naïve café'", "数据 = [1]", "π = 3.14", "print('Привет, мир')", "α = β = 1", "x = '👍'",
+    "é = 1\n\ty = 2",
+])  # fmt: skip
 def test_letters_of_other_languages_are_not(code: str) -> None:
     assert review(code).signs == ()
 
 
 REACHES = {
     "network": ["import requests", "from urllib.request import urlopen", "pd.read_csv('https://example.org/a.csv')"],
-    "processes": [
-        *("subprocess.run(['ls'])", "import os\nos.system('ls')", "from os import system as s"),
-        *("os.execv('/bin/sh', [])", "get_ipython().run_line_magic('cd', '/')"),
-    ],
-    "files": [
-        *("open('a.txt').read()", "df.to_csv('out.csv')", "import shutil", "os.remove('a')", "from os import remove"),
-    ],
+    "processes": [*("subprocess.run(['ls'])", "import os\nos.system('ls')", "from os import system as s"),
+                  *("os.execv('/bin/sh', [])", "get_ipython().run_line_magic('cd', '/')")],
+    "files": [*("open('a.txt').read()", "df.to_csv('out.csv')", "import shutil", "os.remove('a')",
+                "from os import remove")],
     "environment variables": ["os.environ['HOME']"],
     "code or names that can't be read here": ["eval('1')", "f = exec"],
     "shell commands": ["!ls", "files = !ls", "for i in x:\n    !echo {i}"],
     "magics": ["%run other.py"],
-}
+}  # fmt: skip
 
 
 @every_row(("code", "what"), [(code, what) for what, codes in REACHES.items() for code in codes])
@@ -68,21 +55,10 @@ def test_what_it_reaches_for_is_named(code: str, what: str) -> None:
     assert what in review(code).reaches
 
 
-@every_row(
-    "code",
-    [
-        "df.groupby('region').units.sum()",
-        "df.rename(columns={'a': 'b'})",
-        "items.remove(3)",
-        "re.compile('a')",
-        "df.eval('a + b')",
-        "x = {'open': 1}",
-        "json.loads('1')",
-        "totals.plot.bar()",
-        "m % 3",
-        "s.replace('a', 'b')",
-    ],
-)
+@every_row("code", [
+    "df.groupby('region').units.sum()", "df.rename(columns={'a': 'b'})", "items.remove(3)", "re.compile('a')",
+    "df.eval('a + b')", "x = {'open': 1}", "json.loads('1')", "totals.plot.bar()", "m % 3", "s.replace('a', 'b')",
+])  # fmt: skip
 def test_plain_code_reaches_for_nothing(code: str) -> None:
     assert review(code).reaches == {}
 
@@ -114,16 +90,13 @@ CANT = "code or names that can't be read here"
 
 
 NOTED = {
-    CANT: [
-        *("/print 1", "?os", "??os", "os?", "os.path??", ",print a b", ";print a b", "*int*?", ">>> print(1)"),
-        *("x = = 1", "/os.system ls", ",shutil.rmtree a"),
-    ],
+    CANT: [*("/print 1", "?os", "??os", "os?", "os.path??", ",print a b", ";print a b", "*int*?", ">>> print(1)"),
+           *("x = = 1", "/os.system ls", ",shutil.rmtree a")],
     "magics": ["%timeit?", "d['k'] = %pwd", "%%time", "%cd .."],
-    "shell commands": [
-        *('d["k"] = !ls', "d['it'], b.c = !echo it's", "a.b: list = !ls", "!!ls", "!echo ( \"unclosed '''"),
-        "!rm -rf \\\n    data",
-    ],
-}
+    "shell commands": [*('d["k"] = !ls', "d['it'], b.c = !echo it's", "a.b: list = !ls", "!!ls",
+                         "!echo ( \"unclosed '''"),
+                       "!rm -rf \\\n    data"],
+}  # fmt: skip
 
 
 @every_row(("line", "what"), [(code, what) for what, codes in NOTED.items() for code in codes])
@@ -144,16 +117,12 @@ def test_a_line_of_ipython_is_noted_and_silences_no_other(line: str, what: str) 
         assert not {2, 3} & noted - {own, removed, own + 1}
 
 
-@every_row(
-    ("code", "reaches"),
-    [
-        ("%%bash\nrm -rf data\necho 'it", {"magics": (1,), "shell commands": (2, 3)}),
-        ("\n%%writefile a.py\nimport os\n", {"magics": (2,), CANT: (3, 4)}),
-        ("%%timeit\nos.remove('x')\n?x", {"magics": (1,), "files": (2,), CANT: (3,)}),
-        ("x = 'a\\\n%b'\ny = (1\n% 2)", {}),
-        ("'''\n%%bash\n!ls\n'''", {}),
-    ],
-)
+@every_row(("code", "reaches"), [
+    ("%%bash\nrm -rf data\necho 'it", {"magics": (1,), "shell commands": (2, 3)}),
+    ("\n%%writefile a.py\nimport os\n", {"magics": (2,), CANT: (3, 4)}),
+    ("%%timeit\nos.remove('x')\n?x", {"magics": (1,), "files": (2,), CANT: (3,)}),
+    ("x = 'a\\\n%b'\ny = (1\n% 2)", {}), ("'''\n%%bash\n!ls\n'''", {}),
+])  # fmt: skip
 def test_what_a_cell_magic_takes_and_what_only_looks_like_one(code, reaches) -> None:
     assert review(code).reaches == reaches
 

@@ -27,14 +27,12 @@ def test_applying_a_diff_to_its_before_gives_its_after(before, after):
 @given(FULL)
 def test_no_change_has_no_hunks_and_no_lines(text):
     diff = FileDiff("/f", text, text)
-    assert diff.hunks == ()
-    assert diff.unified() == ""
+    assert diff.hunks == () and diff.unified() == ""
 
 
 def test_what_ends_a_line_and_what_a_file_that_comes_or_goes_is():
     diff = FileDiff("/f", "a\nb", None)
-    assert diff.kind == "removed"
-    assert apply("a\nb", diff.hunks) == ""
+    assert diff.kind == "removed" and apply("a\nb", diff.hunks) == ""
     diff = FileDiff("/f", "a\x0cb\r\nc d\n", "a\x0cb\r\nC d\n")
     assert diff.hunks == (Hunk(1, 2, ("C d\n",)),)
     diff = FileDiff("/AGENTS.md", "a\nb", "a\nb\n")

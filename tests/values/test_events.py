@@ -45,30 +45,23 @@ def tool_ended(id_: str, path: Path = ()) -> ToolEnded:
 
 TASK = tool("t", "task", subagent_type="research")
 LINES: list[tuple[list[Event], str]] = [
-    ([], "starting"),
-    ([model()], "waiting for the model"),
-    ([model(), ThinkingDelta("hm", 1)], "the model thinks"),
+    ([], "starting"), ([model()], "waiting for the model"), ([model(), ThinkingDelta("hm", 1)], "the model thinks"),
     ([model(), TextDelta("Well", 1)], "the model answers"),
     ([model(), Retry("rate limited", 8.0, 2, 5)], "rate limited: trying again in 8 s (2 of 5)"),
     ([model(), Retry("rate limited", 8.0, 2, 5), model()], "waiting for the model"),
     ([model(), ended()], "between two steps"),
     ([model(purpose="summary")], "compacting the context: summarizing"),
-    ([tool("a", "run_python")], "run_python"),
-    ([tool("a", "grep"), tool("b", "ls")], "ls and 1 more"),
+    ([tool("a", "run_python")], "run_python"), ([tool("a", "grep"), tool("b", "ls")], "ls and 1 more"),
     ([tool("a", "grep"), tool("b", "ls"), tool_ended("b")], "grep"),
     ([TASK], "subagent research"),
     ([TASK, model(("t",))], "subagent research: waiting for the model"),
-    (
-        [TASK, model(("t",)), Retry("the provider failed", 0.0, 3, 5, ("t",))],
-        "subagent research: the provider failed: trying again now (3 of 5)",
-    ),
+    ([TASK, model(("t",)), Retry("the provider failed", 0.0, 3, 5, ("t",))],
+     "subagent research: the provider failed: trying again now (3 of 5)"),
     ([TASK, model(("t",)), ended(("t",)), tool("g", "grep", ("t",))], "subagent research: grep"),
     ([TASK, tool("g", "grep", ("t",)), tool_ended("t")], "between two steps"),
-    (
-        [TASK, tool("u", "task", ("t",), subagent_type="critic"), model(("t", "u"))],
-        "subagent critic: waiting for the model",
-    ),
-]
+    ([TASK, tool("u", "task", ("t",), subagent_type="critic"), model(("t", "u"))],
+     "subagent critic: waiting for the model"),
+]  # fmt: skip
 
 
 @every_row(("events", "line"), LINES, ids=[line for _, line in LINES])

@@ -48,41 +48,33 @@ def counted() -> Any:
     return send, send("x")
 
 
-@every_row(
-    "one, other",
-    [
-        (made(HELPER + SEND), made(HELPER + SEND)),
-        (made(HELPER + SEND), made("\n\n# moved\n" + HELPER + "x = 1\n" + SEND)),
-        (closing(USES, where="a"), closing(USES, where="a")),
-        (counted()[0], counted()[0]),
-        (StructuredTool.from_function(made(HELPER + SEND)), StructuredTool.from_function(made(HELPER + SEND))),
-        (Web(), Web()),
-        (functools.partial(made(SEND), to="a"), functools.partial(made(SEND), to="a")),
-    ],
-)
+@every_row("one, other", [
+    (made(HELPER + SEND), made(HELPER + SEND)),
+    (made(HELPER + SEND), made("\n\n# moved\n" + HELPER + "x = 1\n" + SEND)),
+    (closing(USES, where="a"), closing(USES, where="a")), (counted()[0], counted()[0]),
+    (StructuredTool.from_function(made(HELPER + SEND)), StructuredTool.from_function(made(HELPER + SEND))),
+    (Web(), Web()),
+    (functools.partial(made(SEND), to="a"), functools.partial(made(SEND), to="a")),
+])  # fmt: skip
 def test_the_same_code_made_again_is_the_same_tool(one, other):
     assert fingerprint([one]) == fingerprint([one]) == fingerprint([other])
 
 
-@every_row(
-    "one, other",
-    [
-        (made(HELPER + SEND), made(HELPER + SEND.replace("helper(to, n)", "helper(n, to)"))),
-        (made(HELPER + SEND), made(HELPER.replace("[to] * n", "[n] * to") + SEND)),
-        (made(HELPER + SEND), made(HELPER + SEND.replace("n=1", "n=2"))),
-        (made(SEND.replace("helper(to, n)", "'a'")), made(SEND.replace("helper(to, n)", "'b'"))),
-        (made(SEND.replace("to, n=1", "to, *, n=1")), made(SEND.replace("to, n=1", "to, *, n=2"))),
-        (made(SEND.replace("helper", "(lambda a, b: a)")), made(SEND.replace("helper", "(lambda a, b: b)"))),
-        (closing(USES, where="a"), closing(USES, where="b")),
-        (closing(USES, where=Client()), closing(USES, where=Client())),
-        (closing(USES, where=("a", "b")), closing(USES, where=("b", "a"))),
-        (StructuredTool.from_function(made(SEND)), StructuredTool.from_function(made(SEND.replace("(to, n)", "(n)")))),
-        (Web(), Web(url="https://b.example")),
-        (Client().send, Client().send),
-        (functools.partial(made(SEND), to="a"), functools.partial(made(SEND), to="b")),
-        (functools.partial(made(SEND), to="a"), made(SEND)),
-    ],
-)
+@every_row("one, other", [
+    (made(HELPER + SEND), made(HELPER + SEND.replace("helper(to, n)", "helper(n, to)"))),
+    (made(HELPER + SEND), made(HELPER.replace("[to] * n", "[n] * to") + SEND)),
+    (made(HELPER + SEND), made(HELPER + SEND.replace("n=1", "n=2"))),
+    (made(SEND.replace("helper(to, n)", "'a'")), made(SEND.replace("helper(to, n)", "'b'"))),
+    (made(SEND.replace("to, n=1", "to, *, n=1")), made(SEND.replace("to, n=1", "to, *, n=2"))),
+    (made(SEND.replace("helper", "(lambda a, b: a)")), made(SEND.replace("helper", "(lambda a, b: b)"))),
+    (closing(USES, where="a"), closing(USES, where="b")),
+    (closing(USES, where=Client()), closing(USES, where=Client())),
+    (closing(USES, where=("a", "b")), closing(USES, where=("b", "a"))),
+    (StructuredTool.from_function(made(SEND)), StructuredTool.from_function(made(SEND.replace("(to, n)", "(n)")))),
+    (Web(), Web(url="https://b.example")), (Client().send, Client().send),
+    (functools.partial(made(SEND), to="a"), functools.partial(made(SEND), to="b")),
+    (functools.partial(made(SEND), to="a"), made(SEND)),
+])  # fmt: skip
 def test_other_code_is_another_tool(one, other):
     assert fingerprint([one]) != fingerprint([other])
 

@@ -28,8 +28,7 @@ def test_what_is_inside_is_done_whole_also_inside_another() -> None:
         done.append(1)
         ctrl_c()
         done.append(2)
-    assert done == [1, 2]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert done == [1, 2] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     done = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
         with uninterrupted():

@@ -102,18 +102,12 @@ TOOLS += ["propose_cell", "task"]
 def test_each_item_says_what_takes_it_out():
     found = by_name(session())
     assert {name: item.out for name, item in found.items()} == {
-        **{name: f"%agent tools off {name}" for name in TOOLS},
-        "guidelines": "enable_memory=False",
-        "convert": "%agent tools remove convert",
-        "system prompt": 'system_prompt=""',
-        "/AGENTS.md": "%memory rm /AGENTS.md",
-        "/MEMORY.md": "%memory rm /MEMORY.md",
-        "instructions": "enable_skills=False",
-        "plotting": "%skills disable plotting",
-        "result of read_file": "%agent compact",
-        "1 message": "%agent compact",
-        "2 messages": "%agent compact",
-    }
+        **{name: f"%agent tools off {name}" for name in TOOLS}, "guidelines": "enable_memory=False",
+        "convert": "%agent tools remove convert", "system prompt": 'system_prompt=""',
+        "/AGENTS.md": "%memory rm /AGENTS.md", "/MEMORY.md": "%memory rm /MEMORY.md",
+        "instructions": "enable_skills=False", "plotting": "%skills disable plotting",
+        "result of read_file": "%agent compact", "1 message": "%agent compact", "2 messages": "%agent compact",
+    }  # fmt: skip
 
 
 def test_what_is_said_takes_it_out():

@@ -80,8 +80,7 @@ def test_in_short():
 
 def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
     view = BudgetView(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
-    assert sum(part.cells for part in view.parts) == WIDE
-    assert view.mark == 34
+    assert sum(part.cells for part in view.parts) == WIDE and view.mark == 34
     text = view.text()
     assert "150 %" in text and "past the trigger: the next call compacts the context first, if it can" in text
     assert "4,000 tokens over the window" in text
@@ -92,12 +91,10 @@ def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
 def test_any_budget_keeps_the_bar_in_its_frame(parts, window, history):
     budget = Budget(parts, rule_for(window), 0)
     view = BudgetView(budget, history=history)
-    assert sum(part.cells for part in view.parts) <= WIDE
-    assert all(part.cells >= 1 for part in view.parts)
+    assert sum(part.cells for part in view.parts) <= WIDE and all(part.cells >= 1 for part in view.parts)
     assert view.mark is not None and 0 <= view.mark <= WIDE
     bar = next(line for line in view.text().split("\n") if line.startswith("["))
-    assert len(bar) == WIDE + 2
-    assert view.html() and gauge_line(budget)
+    assert len(bar) == WIDE + 2 and view.html() and gauge_line(budget)
 
 
 def test_compactions_are_marked_in_the_sparkline():
@@ -139,8 +136,7 @@ def test_the_plot_draws_the_trigger_where_the_bars_reach_it_and_says_one_far_abo
     assert plot.bars[0] == 42 and plot.bars[2] == 21 and plot.uprights == [2]
     assert plot.words == "▄█↓▂", "a sparkline where the styles are gone"
     plot = Plot(plot_html([100, 200], (), 850_000))
-    assert plot.line is None and plot.bars == [42, 84]
-    assert Plot(plot_html([100, 200])).line is None
+    assert plot.line is None and plot.bars == [42, 84] and Plot(plot_html([100, 200])).line is None
     view = BudgetView(Budget({"user": 200}, rule_for(1_000_000), 1), history=[100, 200])
     assert "trigger 850,000" in view.text() and "2 calls, trigger 850,000" in view.html()
     assert "red line" not in view.html()
@@ -159,13 +155,10 @@ def test_the_plot_stays_in_its_frame(figures, marks, line):
 
 
 HEAD = (
-    Sent("tools", "grep", "{}", 1_500),
-    Sent("tools", "mine", "{}", 565),
-    Sent("system", "system prompt", "You", 512),
-    Sent("memory", "memory", "<", 5),
-    Sent("memory", "/AGENTS.md", "- tea", 205),
+    Sent("tools", "grep", "{}", 1_500), Sent("tools", "mine", "{}", 565), Sent("system", "system prompt", "You", 512),
+    Sent("memory", "memory", "<", 5), Sent("memory", "/AGENTS.md", "- tea", 205),
     Sent("memory", "guidelines", "g", 100),
-)
+)  # fmt: skip
 BODY = GrowingList[tuple[Sent, ...]]().replace_from(0, [(Sent("user", "user", "why <b>so</b>?", 2_317),)])
 ITEMS = replace(
     BUDGET,

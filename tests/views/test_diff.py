@@ -33,21 +33,13 @@ def test_the_text_is_a_unified_diff_under_its_title():
 
 def test_the_words_that_changed_are_marked():
     shown = diff_view([FileDiff("/a", BEFORE, AFTER)], "t").html()
-    assert re.findall(r"<ins[^>]*>(.*?)</ins>", shown) == ["Lovelace"]
-    assert "<del" not in shown
+    assert re.findall(r"<ins[^>]*>(.*?)</ins>", shown) == ["Lovelace"] and "<del" not in shown
 
 
-@every_row(
-    ("before", "after", "signs"),
-    [
-        (None, "a\nb\n", "@++"),
-        ("a\nb\n", None, "@--"),
-        ("a", "a\n", "@-\\+"),
-        ("a\n", "", "@-"),
-        (None, "", ""),
-        ("", None, ""),
-    ],
-)
+@every_row(("before", "after", "signs"), [
+    (None, "a\nb\n", "@++"), ("a\nb\n", None, "@--"), ("a", "a\n", "@-\\+"), ("a\n", "", "@-"), (None, "", ""),
+    ("", None, ""),
+])  # fmt: skip
 def test_files_that_come_and_go(before, after, signs):
     diff = FileDiff("/a", before, after)
     assert "".join(row.sign for row in rows(diff)) == signs
@@ -70,8 +62,7 @@ def test_a_long_diff_is_grouped_folded_and_not_looked_into():
 @given(TEXTS, TEXTS)
 def test_the_pieces_of_each_side_joined_are_that_side(before, after):
     left, right = word_diff(before, after)
-    assert "".join(p.text for p in left) == before
-    assert "".join(p.text for p in right) == after
+    assert "".join(p.text for p in left) == before and "".join(p.text for p in right) == after
     equal = [re.sub(r"\s", "", "".join(p.text for p in side if not p.changed)) for side in (left, right)]
     if any(p.changed for p in left + right):
         assert equal[0] == equal[1]

@@ -42,10 +42,8 @@ def test_a_compaction_in_one_line(changes: dict, words: str):
 
 def test_the_record_of_a_compaction():
     anchors = (
-        Anchor("prohibition", "Never open it."),
-        Anchor("path", "/a/b.py"),
-        Anchor("number", "37 ms", "timeout 37 ms"),
-    )
+        Anchor("prohibition", "Never open it."), Anchor("path", "/a/b.py"), Anchor("number", "37 ms", "timeout 37 ms"),
+    )  # fmt: skip
     offload = replace(OFFLOAD, anchors=anchors, hidden=(Anchor("date", "2026"),), cause="by hand")
     view = compaction_view(offload, ["the disk is slow"], "thread main, turn 3")
     assert view.text() == (
@@ -119,10 +117,8 @@ def test_a_section_without_messages_is_text_and_many_messages_are_counted():
 def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
     view = history_view([LATER, SECTION], search="moons")
     assert view.text().splitlines()[:3] == [
-        "offloaded history · 2 sections · 4 messages",
-        "search for moons: 2 messages in 1 section",
-        "",
-    ]
+        "offloaded history · 2 sections · 4 messages", "search for moons: 2 messages in 1 section", "",
+    ]  # fmt: skip
     assert (
         "     1  user       %agent history --bring 1:1\n        Which planet has the most »moons«?\n     3  assistant  %agent"
         in view.text()
@@ -134,20 +130,10 @@ def test_what_is_looked_for_is_found_whatever_its_case_and_marked():
     assert "<details open" in html or " open>" in html or "open=" in html
 
 
-@every_row(
-    ("search", "numbers"),
-    [
-        ("most moons", [1, 3]),
-        ('"most moons"', [1, 3]),
-        ('"planet moons"', []),
-        ("planet moons", [1]),
-        ("SATURN 146", [2]),
-        ('"line." "the most"', [1]),
-        ("tool", [2]),
-        ("(", []),
-        ("", [1, 2, 3]),
-    ],
-)
+@every_row(("search", "numbers"), [
+    ("most moons", [1, 3]), ('"most moons"', [1, 3]), ('"planet moons"', []), ("planet moons", [1]),
+    ("SATURN 146", [2]), ('"line." "the most"', [1]), ("tool", [2]), ("(", []), ("", [1, 2, 3]),
+])  # fmt: skip
 def test_every_term_must_be_in_the_message(search: str, numbers: list[int]):
     assert [i.number for one in history_view([SECTION], search=search).matches for i in one.items] == numbers
 

@@ -1,4 +1,4 @@
-"""Links, pictures and templates that come from data, in every view: what may open, opens apart; nothing else does."""
+"""Links, pictures, templates and math that come from data, in every view: what may open, opens apart; nothing else."""
 
 import re
 from html import unescape
@@ -6,68 +6,46 @@ from html import unescape
 import pytest
 
 from deepnb.views.growing_markdown import GrowingMarkdown
+from deepnb.views.html import esc
+from deepnb.views.markdown import markdown_html
 from deepnb.views.turn_segments import Answer
+from tests.data.math_and_money import LATER_MATH, LATER_TEXT, MATH, TEXT
+from tests.support.answers import pieces
 from tests.support.harmless import harmless
 from tests.support.hostile_views import views
 from tests.support.tables import every_row
+from tests.support.typeset import typeset
 
 SAFE = {
-    "inline": "[there](https://a.example/x?y=1&z=2)",
-    "with a title": '[there](http://a.example "a title")',
-    "reference": "[there][1]\n\n[1]: https://a.example",
-    "in angles": "<https://a.example>",
-    "mail": "<me@a.example>",
+    "inline": "[there](https://a.example/x?y=1&z=2)", "with a title": '[there](http://a.example "a title")',
+    "reference": "[there][1]\n\n[1]: https://a.example", "in angles": "<https://a.example>", "mail": "<me@a.example>",
     "in a table": "| a |\n|---|\n| [there](https://a.example) |",
-    "in a heading": "# [there](https://a.example)",
-    "a picture": "![alt](https://a.example/p.png)",
+    "in a heading": "# [there](https://a.example)", "a picture": "![alt](https://a.example/p.png)",
     "a picture in a link": "[![alt](https://a.example/p.png)](https://b.example)",
-}
+}  # fmt: skip
 UNSAFE = (
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    " javascript:alert(1)",
-    "java\tscript:alert(1)",
-    "java&#115;cript:alert(1)",
-    "javascript&colon;alert(1)",
-    "data:text/html,<b>x</b>",
-    "data:image/svg+xml;base64,PHN2Zz4=",
-    "vbscript:msgbox(1)",
-    "file:///etc/passwd",
-    "blob:https://a.example/1",
-    "//a.example/x",
-    "/logout",
-    "#top",
-    "?a=b",
-)
+    "javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
+    "java&#115;cript:alert(1)", "javascript&colon;alert(1)", "data:text/html,<b>x</b>",
+    "data:image/svg+xml;base64,PHN2Zz4=", "vbscript:msgbox(1)", "file:///etc/passwd", "blob:https://a.example/1",
+    "//a.example/x", "/logout", "#top", "?a=b",
+)  # fmt: skip
 WRITTEN = ("[x]({})", "[x](<{}>)", "<{}>", "![x]({})", "[x][1]\n\n[1]: {}", '<a href="{}">x</a>', "<img src='{}'>")
 PICTURES = (
-    "![alt](https://a.example/p.png)",
-    "![alt][p]\n\n[p]: https://a.example/p.png",
-    "<img src=https://a.example/p.png>",
+    "![alt](https://a.example/p.png)", "![alt][p]\n\n[p]: https://a.example/p.png", "<img src=https://a.example/p.png>",
     "<img srcset='https://a.example/p.png 2x'>",
     "<picture><source srcset=https://a.example/p.png></picture>",
     "<svg><image href=https://a.example/p.png /></svg>",
-    "<p style='background:url(https://a.example/p.png)'>x</p>",
-    "<style>@import 'https://a.example/p.css'</style>",
-    "<link rel=stylesheet href=https://a.example/p.css>",
-    "<input type=image src=https://a.example/p.png>",
-    "<table background=https://a.example/p.png></table>",
-    "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
-    "![alt](data:image/png;base64,PHN2Zz4=)",
-    "![alt](data:image/png,iVBORw0KGgo=)",
+    "<p style='background:url(https://a.example/p.png)'>x</p>", "<style>@import 'https://a.example/p.css'</style>",
+    "<link rel=stylesheet href=https://a.example/p.css>", "<input type=image src=https://a.example/p.png>",
+    "<table background=https://a.example/p.png></table>", "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
+    "![alt](data:image/png;base64,PHN2Zz4=)", "![alt](data:image/png,iVBORw0KGgo=)",
     "![alt](data:text/html;base64,iVBORw0KGgo=)",
     "![alt](<data:image/png;base64,iVBORw0KGgo= onerror=alert(1)>)",
     "[alt](data:image/png;base64,iVBORw0KGgo=)",
-)
+)  # fmt: skip
 TEMPLATES = (
-    "{{1234*5678}}",
-    "{%set x=1%}",
-    "{#note#}",
-    "${1234*5678}",
-    "<%=1234*5678%>",
-    "#{1234*5678}",
-    "{1234*5678}",
-)
+    "{{1234*5678}}", "{%set x=1%}", "{#note#}", "${1234*5678}", "<%=1234*5678%>", "#{1234*5678}", "{1234*5678}",
+)  # fmt: skip
 
 
 OPENS_APART = re.compile(r'<a href="(?:https?://|mailto:)[^"]*" target="_blank" rel="noopener noreferrer">')
@@ -129,3 +107,53 @@ def test_a_template_in_an_output_is_not_filled_in_by_an_export() -> None:
     assert "7006652" not in page
     words = unescape(re.sub("<[^>]*>", "", page))
     assert all(text in words for text in TEMPLATES)
+
+
+_KNOWN = "regex ^\\d+$|^\\w+$"
+
+
+@every_row(("text", "formulas"), MATH)
+def test_each_formula_is_there_verbatim(text: str, formulas: tuple[str, ...]) -> None:
+    assert typeset(markdown_html(text)) == formulas
+
+
+@every_row("text", TEXT)
+def test_what_is_no_math_is_not_typeset(text: str) -> None:
+    assert typeset(markdown_html(text)) == ()
+
+
+def test_texts_the_rule_was_not_made_on() -> None:
+    assert [text for text, count in LATER_MATH if len(typeset(markdown_html(text))) != count] == []
+    assert [text for text in LATER_TEXT if typeset(markdown_html(text))] == [_KNOWN]
+
+
+@every_row("command", [
+    "\\href{javascript:alert(1)}{x}", "\\def\\x{y}\\x", "\\style{position:fixed}{x}", "\\require{html}", "\\label{a}x",
+])  # fmt: skip
+@every_row("form", ["${}$", "$$\n{}\n$$", "\\({}\\)", "\\[{}\\]"])
+def test_a_formula_that_could_do_more_than_show_is_a_text(form: str, command: str) -> None:
+    text = form.replace("{}", command)
+    shown = markdown_html(f"a {text} b\n\n{text}")
+    assert typeset(shown) == () and command.partition("{")[0] in re.sub("<[^>]+>", "", shown)
+
+
+@every_row("text", ["$x$", "\\(x\\)", "\\[x\\]", "\\begin{align}x\\end{align}", "$$x$$", "C:\\\\(x\\)"])
+def test_no_other_view_shows_a_formula(text: str) -> None:
+    """The name of a file, an argument, a note: MathJax would change the letters."""
+    assert typeset(f"<div>{esc(text)}</div>") == ()
+    math = markdown_html(text)
+    for name, view in views(text):
+        shown = view.html()
+        assert typeset(shown) == typeset(math) * shown.count(math) or name == "piece of an answer", name
+
+
+@every_row("text", [text for text, formulas in MATH if formulas])
+def test_no_formula_is_cut_while_it_grows(text: str) -> None:
+    said = "A sentence with some words in it. " * 3
+    whole = f"{said}\n\n{text}\n\n{said}"
+    cut = pieces(whole, 40)
+    assert len(cut) > 1
+    joined = cut[0]
+    for piece in cut[1:]:
+        joined = joined.joined(piece)
+    assert typeset(joined.html()) == typeset(markdown_html(whole))

@@ -23,11 +23,8 @@ ENDED = ModelEnded(Call(1, "answer", (), BUDGET))
 def _turn(number=3, **more):
     empty = Snapshot("main")
     values: dict[str, Any] = {
-        "prompt": "look at df",
-        "text": "I **did**.",
-        "events": (ENDED,),
-        "usage": Usage(1_234, 56),
-    }
+        "prompt": "look at df", "text": "I **did**.", "events": (ENDED,), "usage": Usage(1_234, 56),
+    }  # fmt: skip
     return Turn(
         number, "main", before=empty, after=empty, budget=BUDGET, model="offline", seconds=0.123, **(values | more)
     )
@@ -42,14 +39,11 @@ def test_the_footer_is_one_line_and_a_line_for_each_thing_to_know():
     )
 
 
-@every_row(
-    ("values", "line"),
-    [
-        ({"interrupted": "before tools"}, "interrupted: before tools"),
-        ({"error": "RateLimitError: slow down"}, "error: RateLimitError: slow down"),
-        ({"error": "E", "interrupted": "x"}, "error: E"),
-    ],
-)
+@every_row(("values", "line"), [
+    ({"interrupted": "before tools"}, "interrupted: before tools"),
+    ({"error": "RateLimitError: slow down"}, "error: RateLimitError: slow down"),
+    ({"error": "E", "interrupted": "x"}, "error: E"),
+])  # fmt: skip
 def test_the_footer_says_what_went_wrong(values, line):
     view = footer_view(_turn(events=(), **values))
     assert view.text() == f"turn 3 · main · offline (no LLM) · 0 calls · 1,234 in / 0 cached / 56 out · 0.12 s\n{line}"
@@ -153,15 +147,10 @@ def test_figures_signs_and_shortened_texts():
     assert [cost(0.0012), cost(2.5)] == ["$0.0012", "$2.50"]
     assert [counted(1, "call"), counted(1_000, "call")] == ["1 call", "1,000 calls"]
     assert [percent(65, 100), percent(4, 100), percent(1, 10**6), percent(0, 5), percent(1, 0)] == [
-        "65 %",
-        "4.0 %",
-        "<0.1 %",
-        "0 %",
-        "–",
-    ]
+        "65 %", "4.0 %", "<0.1 %", "0 %", "–",
+    ]  # fmt: skip
     assert clean("a\x1b[31m\x00\u202eb\ud800\x7f\r\n\tc") == "a␛[31m␀[U+202E]b\ufffd␡\n\tc"
-    assert short("日本語のテキスト", 7) == "日本語…"
-    assert short("a  b\nc", 10) == "a b c"
+    assert short("日本語のテキスト", 7) == "日本語…" and short("a  b\nc", 10) == "a b c"
     assert middle_cut("a" * 100 + "b" * 100, 10, 10) == "a" * 10 + "\n… 180 characters left out …\n" + "b" * 10
     assert middle_cut("a" * 70, 10, 10) == "a" * 70
 
@@ -182,21 +171,13 @@ def test_time_what_is_waited_for_and_the_context() -> None:
     assert after.text() == "as of 10:02:33: 12 s · waiting for the <model>" and "<model>" not in after.html()
 
 
-@every_row(
-    ("name", "value", "words"),
-    [
-        (
-            "window",
-            6_500,
-            "window is 6,500: compacts at 85 % of the window (5,525 of 6,500 tokens), keeps the last 10 %",
-        ),
-        ("max_steps", 5, "max_steps is 5 from the next turn on"),
-        ("max_cost", None, "max_cost is the default from the next turn on"),
-        ("rerun", "replace", "rerun is replace"),
-        ("stop_at_approval", False, "stop_at_approval is False"),
-        ("approve", {"write_file": "ask"}, "approve is write_file: ask from the next turn on"),
-        ("clock", "", "clock is empty"),
-    ],
-)
+@every_row(("name", "value", "words"), [
+    ("window", 6_500, "window is 6,500: compacts at 85 % of the window (5,525 of 6,500 tokens), keeps the last 10 %"),
+    ("max_steps", 5, "max_steps is 5 from the next turn on"),
+    ("max_cost", None, "max_cost is the default from the next turn on"),
+    ("rerun", "replace", "rerun is replace"), ("stop_at_approval", False, "stop_at_approval is False"),
+    ("approve", {"write_file": "ask"}, "approve is write_file: ask from the next turn on"),
+    ("clock", "", "clock is empty"),
+])  # fmt: skip
 def test_a_setting_says_its_effect(name: str, value: object, words: str) -> None:
     assert setting_words(name, value, rule_for(6_500)) == words

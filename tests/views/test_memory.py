@@ -22,18 +22,10 @@ def _view(file=None, prompt=None, **more):
     )
 
 
-@every_row(
-    ("file", "prompt", "state"),
-    [
-        ("- a\n", "- a\n", "same"),
-        ("- a\n- b\n", "- a\n", "newer"),
-        ("- a\n", None, "new"),
-        ("- a\n", "", "new"),
-        (None, "- a\n", "gone"),
-        ("", None, "empty"),
-        ("", "- a\n", "newer"),
-    ],
-)
+@every_row(("file", "prompt", "state"), [
+    ("- a\n", "- a\n", "same"), ("- a\n- b\n", "- a\n", "newer"), ("- a\n", None, "new"), ("- a\n", "", "new"),
+    (None, "- a\n", "gone"), ("", None, "empty"), ("", "- a\n", "newer"),
+])  # fmt: skip
 def test_how_a_file_stands_to_the_prompt(file, prompt, state):
     (shown,) = _view(file, prompt).files
     assert shown.state == state
@@ -72,14 +64,12 @@ def test_the_text_shows_each_file_and_what_the_prompt_lacks():
 
 @every_row("file", [None, "", " \n"])
 def test_nothing_remembered_says_what_to_type(file):
-    assert _view(file).text() == f"memory   (turn 3)\n{EMPTY}"
-    assert "%memory add TEXT" in _view(file).html()
+    assert _view(file).text() == f"memory   (turn 3)\n{EMPTY}" and "%memory add TEXT" in _view(file).html()
 
 
 def test_what_is_no_source_any_more_no_text_or_listed_already():
     view = memory_view(Snapshot("m", memory={"/old.md": "- x"}), [PATH], _words)
-    assert [(f.path, f.state) for f in view.files] == [("/old.md", "gone")]
-    assert view.missing == (PATH,)
+    assert [(f.path, f.state) for f in view.files] == [("/old.md", "gone")] and view.missing == (PATH,)
     assert _view(binary={PATH: 9}).files[0].state == "binary"
     assert "not UTF-8" in _view(binary={PATH: 9}).text()
     view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)

@@ -34,17 +34,11 @@ def segments(*events) -> Segments:
 
 
 INSIDE = (
-    started("a", "critic", "look at the text"),
-    ended("a"),
-    ToolStarted("l", "ls", {"path": "/"}, ("a",)),
-    ToolEnded("l", "ls", "['/x.md']", "ok", 0.01, ("a",)),
-    started("b", "other", "deeper", "a"),
-    ended("a", "b"),
-    TextDelta("found", 3, ("a", "b")),
-    ToolEnded("b", "task", "found", "ok", 1.0, ("a",)),
-    TextDelta("all ", 4, ("a",)),
+    started("a", "critic", "look at the text"), ended("a"), ToolStarted("l", "ls", {"path": "/"}, ("a",)),
+    ToolEnded("l", "ls", "['/x.md']", "ok", 0.01, ("a",)), started("b", "other", "deeper", "a"), ended("a", "b"),
+    TextDelta("found", 3, ("a", "b")), ToolEnded("b", "task", "found", "ok", 1.0, ("a",)), TextDelta("all ", 4, ("a",)),
     TextDelta("is well", 4, ("a",)),
-)
+)  # fmt: skip
 WHOLE = (*INSIDE, ended("a"), ToolEnded("a", "task", "all is well", "ok", 2.0))
 
 
@@ -117,8 +111,7 @@ def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     sent = [c for c in s.last.calls if not c.path][-1].budget.total
     assert view.budget.total == sent + s.count("end") + MESSAGE_TOKENS, "the last request, and its answer"
     line = "plus 12 tokens in 1 subagent call: see %agent subagents"
-    assert line in view.text() and line in view.html()
-    assert "plus " not in BudgetView(s.budget()).text()
+    assert line in view.text() and line in view.html() and "plus " not in BudgetView(s.budget()).text()
 
 
 def row(name: str = "critic", **listed) -> SubagentRow:

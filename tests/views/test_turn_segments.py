@@ -45,8 +45,7 @@ def test_a_call_is_one_answer_and_a_tool_is_one_card():
 
 def test_what_begins_or_ends_without_the_other_gets_a_card():
     segments = Segments()
-    assert segments.add(TextDelta("", 1)) is None
-    assert segments.segments == []
+    assert segments.add(TextDelta("", 1)) is None and segments.segments == []
     segments = Segments()
     assert segments.add(TextDelta("again", 1, path=("gone",))) == 0
     (tool,) = segments.segments
@@ -66,8 +65,7 @@ def test_a_tool_runs_until_it_has_ended_and_a_finished_turn_has_none_that_runs()
     assert (tool.status, tool.seconds) == ("ok", 0.012)
     segments = turn_segments(_turn(STARTED, ToolStarted("in", "ls", {}, path=("t1",))))
     (tool,) = segments.segments
-    assert isinstance(tool, ToolSegment)
-    assert tool.status == "cut" and "interrupted: no result" in tool.text()
+    assert isinstance(tool, ToolSegment) and tool.status == "cut" and "interrupted: no result" in tool.text()
     assert [child.status for child in tool.children] == ["cut"]
 
 
@@ -106,8 +104,7 @@ def test_thoughts_fold_and_show_their_end_alone_while_they_grow():
         assert segments.add(ThinkingDelta(word, 1)) == 0
     growing = segments.html()
     assert "<details" in growing and "&lt;b&gt;the moons" in growing and "First" not in growing
-    assert len(growing) < 1_000
-    assert segments.add(TextDelta("Jupiter.", 1)) == 1
+    assert len(growing) < 1_000 and segments.add(TextDelta("Jupiter.", 1)) == 1
     ended = segments.html()
     assert "First the planets." in ended and "thinking · 1,328 characters" in ended and " open" not in ended
     assert segments.text().startswith("thinking: First the planets.") and segments.text().endswith("\n\nJupiter.")
@@ -130,8 +127,7 @@ def test_what_a_running_subagent_shows_does_not_grow_with_what_it_did():
 def test_long_arguments_are_shortened_on_the_line_and_whole_in_the_card():
     words = "word " * 100
     segments = turn_segments(_turn(ToolStarted("t", "write_file", {"content": words, "a": 1}), ENDED))
-    assert max(len(line) for line in segments.text().split("\n")) <= 110
-    assert words in segments.html()
+    assert max(len(line) for line in segments.text().split("\n")) <= 110 and words in segments.html()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.text()), max_size=30))

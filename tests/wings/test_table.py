@@ -73,23 +73,21 @@ def error_of(cell: str, name: str) -> tuple[str, str]:
     return kind, f"{'deepnb: ' * (kind == 'SystemExit')}{what}: {magic}pip install deepnb brings it"
 
 
-def test_every_wing_is_a_folder_and_every_folder_a_wing() -> None:
+def test_every_wing_is_a_folder_and_what_the_table_names_is_there() -> None:
     folders = {p.parent.name for p in Path(deepnb.wings.__file__).parent.glob("*/__init__.py")}
-    assert folders == set(WINGS)
-
-
-def test_what_the_table_names_is_there() -> None:
-    assert names("") and all(part(name) is not None for name in names(""))
+    assert folders == set(WINGS) and names("") and all(part(name) is not None for name in names(""))
     for value, shown in pictures().items():
         assert all(hasattr(import_module(module), name) for module, name in (value, shown))
+    assert home("%agent nothing") is None
+    with pytest.raises(NotInstalledError, match="is not in this copy of deepnb"):
+        part("%agent nothing")
 
 
 def test_each_module_of_a_wing_that_is_named_is_there() -> None:
     """To mypy, one that is not there belongs to a wing that was taken out."""
     texts = [p.read_text(encoding="utf-8") for p in Path(deepnb.__file__).parent.rglob("*.py*") if p.suffix != ".pyc"]
     named = {found for text in texts for found in re.findall(r"from (deepnb\.wings\.(\w+)[\w.]*) import", text)}
-    assert named
-    assert [module for module, wing in named if wing in WINGS and find_spec(module) is None] == []
+    assert named and [module for module, wing in named if wing in WINGS and find_spec(module) is None] == []
 
 
 def test_each_subcommand_and_option_of_a_wing_has_its_usage() -> None:
@@ -109,9 +107,3 @@ def test_each_name_of_a_wing_that_is_taken_out_says_so_in_one_line() -> None:
         ["%agent jobs in Berlin, please", "", ""],
     ]
     assert rest == [["jobs in Berlin, please"], [], []], "sent, listed in the root, imported"
-
-
-def test_what_no_wing_has_is_an_error() -> None:
-    assert home("%agent nothing") is None
-    with pytest.raises(NotInstalledError, match="is not in this copy of deepnb"):
-        part("%agent nothing")

@@ -17,13 +17,11 @@ from deepnb.workshop.tables import columns_of
 from tests.support.tables import every_row
 
 PLANETS = {
-    "name": ["Mercury", "Venus", "Earth", "Jupiter"],
-    "gravity": [3.7, 8.87, None, 23.12],
-    "moons": [0, 0, None, 95],
+    "name": ["Mercury", "Venus", "Earth", "Jupiter"], "gravity": [3.7, 8.87, None, 23.12], "moons": [0, 0, None, 95],
     "rings": [False, False, None, True],
     "seen": [datetime.datetime(2024, 1, day) for day in range(1, 5)],
     "note": [None, "hot, very", None, "big"],
-}
+}  # fmt: skip
 LINES = (
     "4 rows x 6 columns\n"
     "column | type | non-null | summary\n"
@@ -71,33 +69,23 @@ def test_types_have_the_names_they_have_with_pandas(made):
     day = datetime.date(2024, 1, 1)
     zoned = [datetime.datetime(2024, 7, 1, 5, tzinfo=datetime.UTC)] * 2
     berlin = pl.Series(zoned).dt.convert_time_zone("Europe/Berlin")
-    frame = pl.DataFrame(
-        {
-            "zoned": berlin,
-            "day": [day, None],
-            "time": [datetime.time(1, 2)] * 2,
-            "lag": [datetime.timedelta(days=1)] * 2,
-            "price": [Decimal("1234.56"), None],
-            "group": pl.Series(["a", "b"], dtype=pl.Categorical),
-            "small": pl.Series([1, 2], dtype=pl.UInt8),
-            "half": pl.Series([0.5, 1.5], dtype=pl.Float32),
-            "huge": [2**60 + 1, None],
-            "nothing": [None, None],
-        }
-    )
+    frame = pl.DataFrame({
+        "zoned": berlin, "day": [day, None], "time": [datetime.time(1, 2)] * 2, "lag": [datetime.timedelta(days=1)] * 2,
+        "price": [Decimal("1234.56"), None], "group": pl.Series(["a", "b"], dtype=pl.Categorical),
+        "small": pl.Series([1, 2], dtype=pl.UInt8), "half": pl.Series([0.5, 1.5], dtype=pl.Float32),
+        "huge": [2**60 + 1, None], "nothing": [None, None],
+    })  # fmt: skip
     text = describe("t", frame if made is pl.DataFrame else frame.to_arrow(), 3000)
     assert column_lines(text) == [
         "zoned | datetime (Europe/Berlin) | 2 | min 2024-07-01 07:00:00, max 2024-07-01 07:00:00",
-        "day | date | 1 | min 2024-01-01, max 2024-01-01",
-        "time | time | 2 | 1 distinct: 01:02:00 (2)",
+        "day | date | 1 | min 2024-01-01, max 2024-01-01", "time | time | 2 | 1 distinct: 01:02:00 (2)",
         "lag | timedelta | 2 | min 1 days 00:00:00, max 1 days 00:00:00",
         "price | decimal | 1 | min 1235 (a), mean 1235, max 1235 (a)",
-        "group | category | 2 | 2 distinct: a, b",
-        "small | uint8 | 2 | min 1 (a), mean 1.5, max 2 (b)",
+        "group | category | 2 | 2 distinct: a, b", "small | uint8 | 2 | min 1 (a), mean 1.5, max 2 (b)",
         "half | float32 | 2 | min 0.5 (a), mean 1, max 1.5 (b)",
         "huge | int64 | 1 | min 1.153e+18 (a), mean 1.153e+18, max 1.153e+18 (a)",
         "nothing | null | 0 | all missing",
-    ]
+    ]  # fmt: skip
     assert f",1234.56,a,1,0.5,{2**60 + 1},\n" in text
 
 
@@ -156,8 +144,7 @@ def test_no_code_of_the_values_is_called():
     loud.clear()  # polars itself compares on construction
     describe("t", objects)
     extension = pa.table({"e": pa.ExtensionArray.from_storage(LoudType(), pa.array([1, 2]))})
-    assert column_lines(describe("t", extension)) == ["e | extension | 2 | ..."]
-    assert loud == []
+    assert column_lines(describe("t", extension)) == ["e | extension | 2 | ..."] and loud == []
 
 
 @pytest.mark.skipif(not hasattr(pl, "BaseExtension"), reason="this polars has no types that a program adds")
@@ -216,7 +203,7 @@ def test_empty_tables(made):
     assert {line.split(" | ")[-1] for line in column_lines(text)} == {"no rows"}
 
 
-def test_a_lazy_frame_stays_lazy():
+def test_a_lazy_frame_stays_lazy_and_a_subclass_is_not_read():
     def fail(frame):
         loud.append("computed")
         return frame
@@ -228,8 +215,6 @@ def test_a_lazy_frame_stays_lazy():
     assert fill("{lazy}", {"lazy": pl.LazyFrame(PLANETS)}).text == describe("lazy", pl.LazyFrame(PLANETS))
     assert loud == []
 
-
-def test_a_subclass_is_not_read():
     class Mine(pl.DataFrame):
         pass
 

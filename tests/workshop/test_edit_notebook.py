@@ -63,12 +63,9 @@ def test_replace_insert_and_delete_in_one_call_by_the_numbers_as_read():
     file = three()
     before = cells()
     said = edit(
-        "a.ipynb",
-        {"delete": 1},
-        {"replace": 2, "source": "x = 3"},
-        {"insert": 3, "source": "## Sum", "kind": "markdown"},
-        {"insert": 99, "source": "print(x)"},
-    )
+        "a.ipynb", {"delete": 1}, {"replace": 2, "source": "x = 3"},
+        {"insert": 3, "source": "## Sum", "kind": "markdown"}, {"insert": 99, "source": "print(x)"},
+    )  # fmt: skip
     assert said == (
         "a.ipynb: deleted cell 1, replaced cell 2, inserted cell 2, inserted cell 4; nothing was run."
         f" 4 cells, version {version(file)}"
@@ -133,30 +130,24 @@ def test_any_edits_keep_it_valid_and_leave_other_cells_byte_for_byte(edits):
     assert all(one["source"] in sources for one in edits if "source" in one)
 
 
-@every_row(
-    ("edits", "line"),
-    [
-        ([], "there are no edits: give"),
-        ([{"replace": 4, "source": ""}], "no cell 4: the notebook has 3: count from 1"),
-        ([{"delete": 0}], "delete needs the number of a cell, not 0: count from 1"),
-        ([{"delete": True}], "delete needs the number of a cell, not True"),
-        ([{"delete": 1, "source": "x"}], "delete 1 takes no source"),
-        ([{"replace": 1}], "replace 1 needs a source"),
-        ([{"replace": 1, "source": ["x"]}], "replace 1 needs a source"),
-        ([{"insert": 1, "source": "x", "kind": "sql"}], "a cell can't be of kind 'sql': use one of code"),
-        ([{"insert": 1, "source": "x", "outputs": []}], "an edit has no 'outputs'"),
-        ([{"insert": 1, "delete": 1}], "an edit names one of replace, insert and delete"),
-        (["x"], "an edit names one of replace, insert and delete"),
-        ([{"delete": 1}, {"replace": 1, "source": "x"}], "cell 1 is edited twice"),
-        ([{"replace": 1, "source": "# Sales"}], "cell 1 is that already"),
-        ([{"insert": 1, "source": "\ud800"}], "a source holds half of a character"),
-        (
-            [{"insert": 1, "source": f"'{TOKEN}'"}],
-            "not written to cell 1 of a.ipynb: it holds what looks like a GitHub",
-        ),
-        ([{"insert": 1, "source": "key = '[redacted: GitHub token]'"}], "not written to cell 1 of a.ipynb: a cred"),
-    ],
-)
+@every_row(("edits", "line"), [
+    ([], "there are no edits: give"),
+    ([{"replace": 4, "source": ""}], "no cell 4: the notebook has 3: count from 1"),
+    ([{"delete": 0}], "delete needs the number of a cell, not 0: count from 1"),
+    ([{"delete": True}], "delete needs the number of a cell, not True"),
+    ([{"delete": 1, "source": "x"}], "delete 1 takes no source"),
+    ([{"replace": 1}], "replace 1 needs a source"),
+    ([{"replace": 1, "source": ["x"]}], "replace 1 needs a source"),
+    ([{"insert": 1, "source": "x", "kind": "sql"}], "a cell can't be of kind 'sql': use one of code"),
+    ([{"insert": 1, "source": "x", "outputs": []}], "an edit has no 'outputs'"),
+    ([{"insert": 1, "delete": 1}], "an edit names one of replace, insert and delete"),
+    (["x"], "an edit names one of replace, insert and delete"),
+    ([{"delete": 1}, {"replace": 1, "source": "x"}], "cell 1 is edited twice"),
+    ([{"replace": 1, "source": "# Sales"}], "cell 1 is that already"),
+    ([{"insert": 1, "source": "\ud800"}], "a source holds half of a character"),
+    ([{"insert": 1, "source": f"'{TOKEN}'"}], "not written to cell 1 of a.ipynb: it holds what looks like a GitHub"),
+    ([{"insert": 1, "source": "key = '[redacted: GitHub token]'"}], "not written to cell 1 of a.ipynb: a cred"),
+])  # fmt: skip
 def test_a_mistake_in_an_edit_is_one_line_and_nothing_is_written(edits, line):
     file = three()
     before = file.read_bytes()
@@ -193,22 +184,13 @@ def test_where_it_may_not_write(project: Path):
         assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
 
 
-@every_row(
-    "damage",
-    [
-        lambda nb: nb.pop("cells"),
-        lambda nb: nb.update(cells={"a": 1}),
-        lambda nb: nb.update(cells=["x", None]),
-        lambda nb: nb.update(nbformat="4"),
-        lambda nb: nb.update(nbformat_minor="x"),
-        lambda nb: nb.pop("nbformat_minor"),
-        lambda nb: nb.update(metadata=[]),
-        lambda nb: nb["cells"][0].pop("source"),
-        lambda nb: nb["cells"][0].update(source=[1]),
-        lambda nb: nb["cells"][0].update(cell_type="sql"),
-        lambda nb: nb["cells"][1].update(outputs=None),
-    ],
-)
+@every_row("damage", [
+    lambda nb: nb.pop("cells"), lambda nb: nb.update(cells={"a": 1}), lambda nb: nb.update(cells=["x", None]),
+    lambda nb: nb.update(nbformat="4"), lambda nb: nb.update(nbformat_minor="x"), lambda nb: nb.pop("nbformat_minor"),
+    lambda nb: nb.update(metadata=[]), lambda nb: nb["cells"][0].pop("source"),
+    lambda nb: nb["cells"][0].update(source=[1]), lambda nb: nb["cells"][0].update(cell_type="sql"),
+    lambda nb: nb["cells"][1].update(outputs=None),
+])  # fmt: skip
 def test_a_damaged_notebook_is_one_line_and_stays_as_it_is(damage):
     file = three()
     there = json.loads(file.read_text())

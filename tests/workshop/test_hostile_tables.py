@@ -41,19 +41,13 @@ def noting(name: str, answer: Callable[..., Any]) -> Any:
     return call
 
 
-Zone: Any = type(
-    "Zone",
-    (dt.tzinfo,),
-    {
-        "utcoffset": noting("utcoffset", lambda self, at: dt.timedelta(0)),
-        "dst": noting("dst", lambda self, at: None),
-        "tzname": noting("tzname", lambda self, at: "z"),
-        "__repr__": noting("repr of a zone", lambda self: "Zone"),
-        "__str__": noting("str of a zone", lambda self: "Zone"),
-        "__eq__": noting("eq of a zone", lambda self, other: self is other),
-        "__hash__": noting("hash of a zone", lambda self: 1),
-    },
-)
+Zone: Any = type("Zone", (dt.tzinfo,), {
+    "utcoffset": noting("utcoffset", lambda self, at: dt.timedelta(0)),
+    "dst": noting("dst", lambda self, at: None), "tzname": noting("tzname", lambda self, at: "z"),
+    "__repr__": noting("repr of a zone", lambda self: "Zone"), "__str__": noting("str of a zone", lambda self: "Zone"),
+    "__eq__": noting("eq of a zone", lambda self, other: self is other),
+    "__hash__": noting("hash of a zone", lambda self: 1),
+})  # fmt: skip
 
 
 @register_extension_dtype
@@ -125,16 +119,13 @@ def tables() -> dict[str, Any]:
     named = np.empty(2, dtype=object)
     named[:] = [dt.datetime(2026, 1, 1, tzinfo=dt.timezone(dt.timedelta(0), text("z")))] * 2
     return {
-        "zoned": pd.DataFrame({"x": moments, **plain}),
-        "zoned index": pd.DataFrame(plain, index=moments),
+        "zoned": pd.DataFrame({"x": moments, **plain}), "zoned index": pd.DataFrame(plain, index=moments),
         "zoned columns": pd.DataFrame([[1, 2]], columns=moments),
         "zoned level": pd.DataFrame(plain, index=pd.MultiIndex.from_arrays([moments, ["a", "b"]], names=["x", "k"])),
         "zoned categories": pd.DataFrame({"x": pd.Categorical(moments), **plain}),
         "zoned intervals": pd.DataFrame({"x": pd.IntervalIndex.from_arrays(moments, moments), **plain}),
-        "zoned objects": pd.DataFrame({"x": objects, **plain}),
-        "zoned times": pd.DataFrame({"x": clocks, **plain}),
-        "zone with a name": pd.DataFrame({"x": named, **plain}),
-        "a series": pd.Series(moments, name="x"),
+        "zoned objects": pd.DataFrame({"x": objects, **plain}), "zoned times": pd.DataFrame({"x": clocks, **plain}),
+        "zone with a name": pd.DataFrame({"x": named, **plain}), "a series": pd.Series(moments, name="x"),
         "an index": moments,
         "an index of an array": pd.Index(LoudArray([1, 2]), name="x"),
         "array": pd.DataFrame({"x": LoudArray([1, 2]), **plain}),
@@ -144,15 +135,14 @@ def tables() -> dict[str, Any]:
         "attrs of a series": with_attrs(pd.Series([1, 2], name="x")),
         "shadowed": shadowed(pd.DataFrame({"x": [1, 2], **plain}), *SHADOWED),
         "shadowed series": shadowed(pd.Series([1, 2], name="x"), "iloc", "array", "index", "name", "to_frame", "dtype"),
-        "intervals": pd.DataFrame({"x": intervals, **plain}),
-        "interval series": pd.Series(intervals, name="x"),
+        "intervals": pd.DataFrame({"x": intervals, **plain}), "interval series": pd.Series(intervals, name="x"),
         "an interval": pd.Interval(number(0), number(1)),
         "numbers": pd.DataFrame({"x": np.array([number(1), number(2)], dtype=object), **plain}),
         "texts": pd.DataFrame({"x": np.array([text("a"), text("b")], dtype=object), **plain}),
         "names": pd.DataFrame([[1, 2]], columns=pd.Index([text("x"), small(3)], dtype=object)),
         "name of a series": pd.Series([1, 2], name=text("x")),
         "name of an index": pd.DataFrame(plain, index=pd.Index([1, 2], name=text("x"))),
-    }
+    }  # fmt: skip
 
 
 def test_looking_runs_no_code_of_values():

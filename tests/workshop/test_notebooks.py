@@ -69,16 +69,11 @@ def version(file: Path) -> str:
 def test_the_outline_has_a_line_for_each_cell_and_output():
     file = sales()
     assert read_notebook("work/sales.ipynb").splitlines() == [
-        f"work/sales.ipynb: 3 cells, version {version(file)}",
-        "1 markdown: # Sales (+2 lines)",
-        "2 code [1]: import pandas as pd (+1 line)",
-        "3 code [2]: df.plot() (+1 line)",
-        "  -> stdout: read 12 rows (+1 line)",
-        "  -> image/png, 12 kB",
-        "  -> text/plain: <Figure>",
-        "  -> text/html, 25 characters",
-        "  -> KeyError: 'regoin': line 1 (+1 line)",
-    ]
+        f"work/sales.ipynb: 3 cells, version {version(file)}", "1 markdown: # Sales (+2 lines)",
+        "2 code [1]: import pandas as pd (+1 line)", "3 code [2]: df.plot() (+1 line)",
+        "  -> stdout: read 12 rows (+1 line)", "  -> image/png, 12 kB", "  -> text/plain: <Figure>",
+        "  -> text/html, 25 characters", "  -> KeyError: 'regoin': line 1 (+1 line)",
+    ]  # fmt: skip
 
 
 def test_cells_in_full_with_their_outputs_brief_or_in_full():
@@ -156,17 +151,13 @@ def test_what_is_no_notebook_is_one_line(content):
     assert read_notebook("bad.ipynb", search="x").count("\n") == 0
 
 
-@every_row(
-    ("asked", "line"),
-    [
-        ({"path": "no.ipynb"}, "Error: no notebook no.ipynb: read_notebook without a path lists them"),
-        ({"path": "a.txt"}, "Error: no notebook a.txt"),
-        ({"path": "."}, "Error: no notebook ."),
-        ({"path": "a\0"}, "Error: 'a\\x00' can't be a file"),
-        ({"path": "a.ipynb", "cells": "x"}, "Error: cells 'x' is not valid: give numbers such as"),
-        ({"path": "a.ipynb", "cells": "9"}, "Error: no cells 9: the notebook has 1: count from 1"),
-    ],
-)
+@every_row(("asked", "line"), [
+    ({"path": "no.ipynb"}, "Error: no notebook no.ipynb: read_notebook without a path lists them"),
+    ({"path": "a.txt"}, "Error: no notebook a.txt"), ({"path": "."}, "Error: no notebook ."),
+    ({"path": "a\0"}, "Error: 'a\\x00' can't be a file"),
+    ({"path": "a.ipynb", "cells": "x"}, "Error: cells 'x' is not valid: give numbers such as"),
+    ({"path": "a.ipynb", "cells": "9"}, "Error: no cells 9: the notebook has 1: count from 1"),
+])  # fmt: skip
 def test_a_wrong_argument_is_one_line(asked, line):
     write("a.ipynb", code("x"))
     Path("a.txt").write_text("x")

@@ -40,9 +40,7 @@ def test_print_value_and_names() -> None:
     result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
     assert result.text == "hello\n2\n[variables: new: y; changed: x]"
     said = [("stdout", "hello\n"), ("rich", "2"), ("end", ""), ("variables", "new: y; changed: x")]
-    assert [(o.kind, o.text) for o in outputs] == said
-    assert names["y"] == 2
-    assert not result.failed
+    assert [(o.kind, o.text) for o in outputs] == said and names["y"] == 2 and not result.failed
 
 
 def test_the_metadata_of_a_picture_is_neither_shown_nor_kept() -> None:
@@ -60,29 +58,20 @@ def test_stderr_is_named_and_order_is_kept() -> None:
     code = "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
     result, outputs, _ = ran(code)
     said = [("stdout", "a\n"), ("stderr", "b\n"), ("rich", "c"), ("stdout", "d\n")]
-    assert [(o.kind, o.text) for o in outputs][:4] == said
-    assert result.text.startswith("a\nd\nstderr:\nb\nc")
+    assert [(o.kind, o.text) for o in outputs][:4] == said and result.text.startswith("a\nd\nstderr:\nb\nc")
 
 
-@every_row(
-    ("code", "told"),
-    [
-        ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
-        (
-            "def f(a):\n    return a['b']\nf({})",
-            "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']",
-        ),
-        ("def f(:", "SyntaxError"),
-        ("import sys\nsys.exit(3)", "the code called exit (3)"),
-        ("raise SystemExit", "the code called exit (None)"),
-        ("input('name?')", "input() can't be used in run_python"),
-        ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
-        ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
-        ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
-        ("def f():\n    f()\nf()", "RecursionError"),
-        ("raise BaseException('odd')", "BaseException: odd"),
-    ],
-)
+@every_row(("code", "told"), [
+    ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
+    ("def f(a):\n    return a['b']\nf({})",
+     "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']"),
+    ("def f(:", "SyntaxError"), ("import sys\nsys.exit(3)", "the code called exit (3)"),
+    ("raise SystemExit", "the code called exit (None)"), ("input('name?')", "input() can't be used in run_python"),
+    ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
+    ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
+    ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
+    ("def f():\n    f()\nf()", "RecursionError"), ("raise BaseException('odd')", "BaseException: odd"),
+])  # fmt: skip
 def test_an_error_is_a_short_text(code: str, told: str) -> None:
     result, outputs, _ = ran(code)
     assert result.failed and told in result.text and len(result.text) < 1_200
@@ -114,8 +103,7 @@ def test_of_much_text_the_beginning_and_the_end_are_kept() -> None:
     result, outputs, _ = ran("for i in range(200_000): print('line', i)")
     shown = "".join(o.text for o in outputs)
     assert "line 0\n" in shown and "line 199999" in shown and "characters left out" in shown
-    assert len(shown) < HEAD + TAIL + 100 and len(result.text) < 5_000
-    assert "line 199999" in result.text
+    assert len(shown) < HEAD + TAIL + 100 and len(result.text) < 5_000 and "line 199999" in result.text
     assert len(outputs) < 100
 
 
@@ -142,8 +130,7 @@ def test_a_thread_that_prints_later_prints_where_it_did_before(capsys: pytest.Ca
     number = len(outputs)
     names["go"].set()
     names["t"].join(10)
-    assert "overdue" not in result.text and len(outputs) == number
-    assert capsys.readouterr().out == "overdue"
+    assert "overdue" not in result.text and len(outputs) == number and capsys.readouterr().out == "overdue"
 
 
 def test_progress_bars_leave_their_last_state() -> None:

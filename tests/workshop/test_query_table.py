@@ -17,14 +17,10 @@ from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 from tests.support.tokens import o200k
 
-SALES = pd.DataFrame(
-    {
-        "region": ["North", "South", "North", None, "West"],
-        "product": ["a", "b", "a", "c", "a"],
-        "units": [3, 4, 5, 6, 7],
-        "price": [1.5, None, 2, 3, 4],
-    }
-)
+SALES = pd.DataFrame({
+    "region": ["North", "South", "North", None, "West"], "product": ["a", "b", "a", "c", "a"], "units": [3, 4, 5, 6, 7],
+    "price": [1.5, None, 2, 3, 4],
+})  # fmt: skip
 LABELS = pd.DataFrame({"product": ["a", "b", "b"], "label": ["Apple", "Berry", "Bean"]})
 
 
@@ -58,22 +54,19 @@ def test_a_question_is_answered_by_a_table(question, text):
     assert query(**question) == text
 
 
-@every_row(
-    ("question", "error"),
-    [
-        ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
-        ({"sort": "-Units"}, "Error: there is no column 'Units': did you mean 'units'?"),
-        ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
-        ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
-        ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
-        ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
-        ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
-        ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
-        ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
-        ({"join": {"n": ["k"]}}, "Error: n is not a table but of type int: use one of sales, labels"),
-        ({"head": -1}, "Error: head is negative: give the number of rows to show"),
-    ],
-)
+@every_row(("question", "error"), [
+    ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
+    ({"sort": "-Units"}, "Error: there is no column 'Units': did you mean 'units'?"),
+    ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
+    ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
+    ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
+    ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
+    ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
+    ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
+    ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
+    ({"join": {"n": ["k"]}}, "Error: n is not a table but of type int: use one of sales, labels"),
+    ({"head": -1}, "Error: head is negative: give the number of rows to show"),
+])  # fmt: skip
 def test_an_error_is_one_line_that_names_the_nearest(question, error):
     text = query(**question)
     assert error in text and "\n" not in text
@@ -90,11 +83,9 @@ def test_arguments_are_never_evaluated():
 
 
 VALUES = {
-    "key": st.sampled_from(["a", "b", "c", None]),
-    "year": st.integers(2020, 2023),
-    "units": st.integers(-50, 50),
+    "key": st.sampled_from(["a", "b", "c", None]), "year": st.integers(2020, 2023), "units": st.integers(-50, 50),
     "price": st.one_of(st.none(), st.integers(-8, 8).map(lambda n: n / 4)),
-}
+}  # fmt: skip
 
 
 @given(
@@ -208,14 +199,11 @@ def test_a_series_and_the_named_levels_of_an_index_are_columns():
     assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
 
 
-@every_row(
-    ("by", "text"),
-    [
-        ("index.month", "t: 3 rows, 2 groups by index.month\nindex.month,rows\n2026-01,1\n2026-02,2"),
-        ("index.weekday", "t: 3 rows, 3 groups by index.weekday\nindex.weekday,rows\nMonday,1\nSaturday,1\nSunday,1"),
-        ("n.month", "Error: 'n' holds int64, no dates: group by the column itself"),
-    ],
-)
+@every_row(("by", "text"), [
+    ("index.month", "t: 3 rows, 2 groups by index.month\nindex.month,rows\n2026-01,1\n2026-02,2"),
+    ("index.weekday", "t: 3 rows, 3 groups by index.weekday\nindex.weekday,rows\nMonday,1\nSaturday,1\nSunday,1"),
+    ("n.month", "Error: 'n' holds int64, no dates: group by the column itself"),
+])  # fmt: skip
 def test_dates_are_grouped_by_a_period_also_those_of_an_index(by, text):
     frame = pd.DataFrame({"n": [1, 2, 3]}, index=pd.to_datetime(["2026-01-31", "2026-02-01", "2026-02-02"]))
     query = next(tool for tool in namespace_tools({"t": frame}) if tool.__name__ == "query_table")

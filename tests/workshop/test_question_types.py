@@ -119,10 +119,8 @@ def test_every_answer_is_right_or_its_error_names_type_and_example():
 
 
 FITS: dict[type, tuple[type, ...]] = {
-    str: (str, bytes, PurePath),
-    float: (int, float, complex, Decimal, Fraction),
-    bool: (bool,),
-}
+    str: (str, bytes, PurePath), float: (int, float, complex, Decimal, Fraction), bool: (bool,),
+}  # fmt: skip
 WRONG_TYPES: list[Any] = ["no such thing", 77.5, True, "2026-99-99", "(", {"min": "no such thing"}, {"max": True}]
 
 

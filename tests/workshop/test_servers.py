@@ -22,25 +22,18 @@ from deepnb.workshop.server_facts import (
 from tests.support.tables import every_row
 
 
-@every_row(
-    ("spec", "name"),
-    [
-        ("mcp:python server.py", "server"),
-        ("mcp:/usr/bin/python3.12 -m my.weather", "my_weather"),
-        ("mcp:python -c 'print(1)'", "python"),
-        ("mcp:npx -y @scope/server-files@1.2 /data", "server_files"),
-        ("mcp:uv run --script tools/calc.py", "calc"),
-        ("mcp:docker run -i --rm files", "files"),
-        ("mcp:./my-server --port 3", "my_server"),
-        ("mcp:http://127.0.0.1:8000/mcp", "mcp_127_0_0_1"),
-        ("mcp:https://Tools.Example.com/mcp", "tools_example_com"),
-        (f"mcp:{'long-' * 20}", "long_long_long_long_long_long"),
-    ],
-)
+@every_row(("spec", "name"), [
+    ("mcp:python server.py", "server"), ("mcp:/usr/bin/python3.12 -m my.weather", "my_weather"),
+    ("mcp:python -c 'print(1)'", "python"),
+    ("mcp:npx -y @scope/server-files@1.2 /data", "server_files"),
+    ("mcp:uv run --script tools/calc.py", "calc"), ("mcp:docker run -i --rm files", "files"),
+    ("mcp:./my-server --port 3", "my_server"), ("mcp:http://127.0.0.1:8000/mcp", "mcp_127_0_0_1"),
+    ("mcp:https://Tools.Example.com/mcp", "tools_example_com"),
+    (f"mcp:{'long-' * 20}", "long_long_long_long_long_long"),
+])  # fmt: skip
 def test_a_name_is_made_of_it(spec, name):
     made = address(spec)
-    assert made.name == name and str(made) == spec
-    assert bool(made.url) != bool(made.command)
+    assert made.name == name and str(made) == spec and bool(made.url) != bool(made.command)
 
 
 def test_quotes_and_options_of_the_command_are_its_own():
@@ -49,16 +42,13 @@ def test_quotes_and_options_of_the_command_are_its_own():
     assert str(made) == "--name calc --env A,B mcp:serve 'two words' --name x --env Y"
 
 
-@every_row(
-    ("spec", "name", "line"),
-    [
-        ("mcp:", None, "mcp: needs a command or a URL"),
-        ("mcp:serve 'x", None, "a quote in the command is not closed"),
-        *((f"mcp:{url}", None, "is not a URL") for url in ("http://", "http://h:99999/", "http://h/a b")),
-        ("mcp:http://ana:secret@h/", None, "can't hold a password"),
-        *(("mcp:serve", name, "can't be the name of a server") for name in ("a__b", "_a", "a_", "", "a" * 31, "a.b")),
-    ],
-)
+@every_row(("spec", "name", "line"), [
+    ("mcp:", None, "mcp: needs a command or a URL"),
+    ("mcp:serve 'x", None, "a quote in the command is not closed"),
+    *((f"mcp:{url}", None, "is not a URL") for url in ("http://", "http://h:99999/", "http://h/a b")),
+    ("mcp:http://ana:secret@h/", None, "can't hold a password"),
+    *(("mcp:serve", name, "can't be the name of a server") for name in ("a__b", "_a", "a_", "", "a" * 31, "a.b")),
+])  # fmt: skip
 def test_what_is_none_is_one_line(spec, name, line):
     with pytest.raises(DeepnbError, match=line) as error:
         address(spec, name)
@@ -75,8 +65,7 @@ def test_the_environment_is_a_list_of_what_is_passed_on():
     passed = {"PATH": "/bin", "HOME": "/home/ana", "LC_ALL": "C"}
     there = dict.fromkeys(("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "LC_API_KEY", "PYTHONPATH"), "x")
     there |= {**passed, "HTTPS_PROXY": "http://ana:pw@proxy", "MINE": "1"}
-    assert environment((), there) == passed
-    assert environment(("MINE",), there) == {**passed, "MINE": "1"}
+    assert environment((), there) == passed and environment(("MINE",), there) == {**passed, "MINE": "1"}
     with pytest.raises(DeepnbError, match="there is no environment variable 'NOSUCH'"):
         environment(("NOSUCH",), there)
     assert not [name for name in PASSED_ON if any(word in name for word in ("KEY", "TOKEN", "SECRET", "PASS"))]
@@ -97,15 +86,10 @@ def test_laws_of_names(names):
     assert len(made) + len(left_out) == len(names)
 
 
-@every_row(
-    ("own", "name"),
-    [
-        ("write_file", "calc__write_file"),
-        ("x__write_file", "calc__x__write_file"),
-        ("../../etc", "calc________etc"),
-        ("größe\n", "calc__gr__e_"),
-    ],
-)
+@every_row(("own", "name"), [
+    ("write_file", "calc__write_file"), ("x__write_file", "calc__x__write_file"), ("../../etc", "calc________etc"),
+    ("größe\n", "calc__gr__e_"),
+])  # fmt: skip
 def test_a_name(own, name):
     assert [offer.name for offer in offers("calc", [(own, "", SCHEMA)])[0]] == [name]
 
@@ -134,15 +118,12 @@ def test_a_parameter_called_description_stays():
     assert offer.schema == schema
 
 
-@every_row(
-    ("listed", "line"),
-    [
-        ((" ", "", SCHEMA), "it has no name"),
-        (("look", "", {"type": "string"}), "its parameters are not a JSON object"),
-        (("look", "", []), "its parameters are not a JSON object"),
-        (("look", "", {"x": "y" * LONGEST_SCHEMA}), "its parameters take more than 20,000 characters"),
-    ],
-)
+@every_row(("listed", "line"), [
+    ((" ", "", SCHEMA), "it has no name"),
+    (("look", "", {"type": "string"}), "its parameters are not a JSON object"),
+    (("look", "", []), "its parameters are not a JSON object"),
+    (("look", "", {"x": "y" * LONGEST_SCHEMA}), "its parameters take more than 20,000 characters"),
+])  # fmt: skip
 def test_what_can_not_be_used_is_named(listed, line):
     made, left_out = offers("calc", [listed])
     assert made == () and left_out[0].endswith(line)

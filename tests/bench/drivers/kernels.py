@@ -10,27 +10,13 @@ from pathlib import Path
 from threading import Thread
 
 from tests import ROOT
-from tests.bench.drivers.model import (
-    ABOUT,
-    AGAIN,
-    ASK,
-    EDIT,
-    FRAME,
-    FRAMED,
-    NAME,
-    PATIENCE,
-    REMEMBER,
-    RESTART,
-    STOPPED,
-    WRITE,
-    Way,
-)
+from tests.bench.drivers import model as m
 from tests.support.kernels import Kernel, Ran
 from tests.support.langgraph_server import LangGraphServer
 
 
 @dataclass(frozen=True, kw_only=True)
-class InKernel(Way):
+class InKernel(m.Way):
     served: bool = False
 
     def start(self, python: Path, home: Path, env: Mapping[str, str], sent: Callable[[], int]) -> "Cells":
@@ -60,20 +46,20 @@ class Cells:
             self.do(cell)
 
     def do(self, step: str) -> str:
-        if step == RESTART:
+        if step == m.RESTART:
             self.close()
             self.begin()
             return ""
-        if step.startswith(STOPPED):
+        if step.startswith(m.STOPPED):
             Thread(target=self.stop, args=[self.sent()], daemon=True).start()
-        ran = self.kernel.run(step.removeprefix(STOPPED))
+        ran = self.kernel.run(step.removeprefix(m.STOPPED))
         self.received += sum(len(json.dumps(one["content"], default=str)) for one in ran.messages)
         return shown(ran)
 
     def stop(self, before: int) -> None:
         while self.sent() == before:
             time.sleep(0.05)
-        time.sleep(PATIENCE)
+        time.sleep(m.PATIENCE)
         self.kernel.interrupt()
 
     def pids(self) -> list[int]:
@@ -96,21 +82,33 @@ def shown(ran: Ran) -> str:
 
 DEEPNB = InKernel(
     packages=("-e", f"{ROOT}[openai,sqlite]", "ipykernel", "pandas"),
-    first=("%load_ext deepnb", f"%agent use openai:{NAME}"),
+    first=("%load_ext deepnb", f"%agent use openai:{m.NAME}"),
     say="%agent {}".format,
     own={
-        "remember": ["%memory keep notes", f"%agent {REMEMBER}", RESTART, "%memory keep notes", f"%agent {ABOUT}"],
-        "request": [f"%agent {ASK}", "%agent xray"],
-        "approve": ["%agent mount /work disk:.", f"%agent {WRITE}", "%agent approve"],
-        "revert": [f"%agent {REMEMBER}", "%memory diff", "%memory revert 1", "%agent new", f"%agent {ABOUT}"],
-        "frame": [FRAMED, f"%agent {FRAME}"],
-        "restart": ["%agent persist talk.db", f"%agent {ASK}", RESTART, "%agent persist talk.db", f"%agent {AGAIN}"],
-        "compare": [f"%agent --compare memory_refresh=call,delta {ABOUT}"],
+        "remember": [
+            "%memory keep notes",
+            f"%agent {m.REMEMBER}",
+            m.RESTART,
+            "%memory keep notes",
+            f"%agent {m.ABOUT}",
+        ],
+        "request": [f"%agent {m.ASK}", "%agent xray"],
+        "approve": ["%agent mount /work disk:.", f"%agent {m.WRITE}", "%agent approve"],
+        "revert": [f"%agent {m.REMEMBER}", "%memory diff", "%memory revert 1", "%agent new", f"%agent {m.ABOUT}"],
+        "frame": [m.FRAMED, f"%agent {m.FRAME}"],
+        "restart": [
+            "%agent persist talk.db",
+            f"%agent {m.ASK}",
+            m.RESTART,
+            "%agent persist talk.db",
+            f"%agent {m.AGAIN}",
+        ],
+        "compare": [f"%agent --compare memory_refresh=call,delta {m.ABOUT}"],
     },
 )
 
 _AGENT = f"""create_deep_agent(
-    "openai:{NAME}", memory=["/AGENTS.md"], interrupt_on={{"write_file": True}},
+    "openai:{m.NAME}", memory=["/AGENTS.md"], interrupt_on={{"write_file": True}},
     backend=FilesystemBackend(".", virtual_mode=True)"""
 _IMPORTS = """from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
@@ -121,10 +119,10 @@ _BACK = "_ = open('AGENTS.md', 'w').write(before)"
 _NEXT, _LAST = "get_ipython().set_next_input(", "['messages'][-1]"
 _ASK = "ask({!r})".format
 _ALIKE = {
-    "remember": [_ASK(REMEMBER), "ask(yes)", RESTART, f"ask({ABOUT!r}, two)"],
-    "approve": [_ASK(WRITE), "ask(yes)"],
-    "revert": [_BEFORE, _ASK(REMEMBER), "ask(yes)", _DIFF, _BACK, f"ask({ABOUT!r}, two)"],
-    "frame": [FRAMED, f"ask(f'{FRAME.replace('planets', '{planets}')}')"],
+    "remember": [_ASK(m.REMEMBER), "ask(yes)", m.RESTART, f"ask({m.ABOUT!r}, two)"],
+    "approve": [_ASK(m.WRITE), "ask(yes)"],
+    "revert": [_BEFORE, _ASK(m.REMEMBER), "ask(yes)", _DIFF, _BACK, f"ask({m.ABOUT!r}, two)"],
+    "frame": [m.FRAMED, f"ask(f'{m.FRAME.replace('planets', '{planets}')}')"],
 }
 """Of a graph that is run in cells, in this process or on a server."""
 BARE = InKernel(
@@ -148,7 +146,7 @@ def ask(given, thread=one, agent=agent, **more):
     own={
         **_ALIKE,
         "edit": [
-            f"ask({EDIT!r})",
+            f"ask({m.EDIT!r})",
             f"{_NEXT}agent.get_state({{'configurable': {{'thread_id': one}}}}).values{_LAST}.text)",
         ],
         "request": [
@@ -158,13 +156,13 @@ class Show(BaseCallbackHandler):
         print(messages, more["invocation_params"]["tools"])
     def on_llm_end(self, answer, **more):
         print(answer.generations[0][0].message.usage_metadata)
-ask({ASK!r}, callbacks=[Show()])"""
+ask({m.ASK!r}, callbacks=[Show()])"""
         ],
         "compare": [
-            f"""plain = create_deep_agent("openai:{NAME}", checkpointer=saver)
+            f"""plain = create_deep_agent("openai:{m.NAME}", checkpointer=saver)
 for name, other in [("with memory", agent), ("without memory", plain)]:
     print(name)
-    ask({ABOUT!r}, name, other)"""
+    ask({m.ABOUT!r}, name, other)"""
         ],
     },
 )
@@ -172,7 +170,7 @@ SERVER = InKernel(
     packages=("langgraph-cli[inmem]", "deepagents", "langchain-openai", "ipykernel", "pandas"),
     files={
         "graph.py": f"""{_IMPORTS}agent = {_AGENT})
-plain = create_deep_agent("openai:{NAME}")""",
+plain = create_deep_agent("openai:{m.NAME}")""",
         "langgraph.json": """{"dependencies": ["."],
  "graphs": {"agent": "./graph.py:agent", "plain": "./graph.py:plain"}}""",
     },
@@ -201,19 +199,19 @@ def ask(given, thread=one, graph="agent"):
     say=_ASK,
     own={
         **_ALIKE,
-        "edit": [f"ask({EDIT!r})", f"{_NEXT}client.threads.get(one)['values']{_LAST}['content'][0]['text'])"],
-        "request": [f"ask({ASK!r})", "print(client.threads.get(one), client.runs.list(one))"],
+        "edit": [f"ask({m.EDIT!r})", f"{_NEXT}client.threads.get(one)['values']{_LAST}['content'][0]['text'])"],
+        "request": [f"ask({m.ASK!r})", "print(client.threads.get(one), client.runs.list(one))"],
         "compare": [
             f"""for name, thread, graph in [("with memory", two, "agent"), ("without memory", three, "plain")]:
     print(name)
-    ask({ABOUT!r}, thread, graph)"""
+    ask({m.ABOUT!r}, thread, graph)"""
         ],
     },
 )
 
 
 def _ai(prompt: str, options: str = "") -> str:
-    return f"%%ai openai-chat:{NAME}{options}\n{prompt}"
+    return f"%%ai openai-chat:{m.NAME}{options}\n{prompt}"
 
 
 MAGICS = InKernel(
@@ -221,14 +219,14 @@ MAGICS = InKernel(
     first=("%load_ext jupyter_ai_magics",),
     say=_ai,
     own={
-        "request": [_ai(ASK), "%ai help"],
-        "revert": [_ai(REMEMBER), "%ai help", _ai(ABOUT)],
-        "edit": [_ai(EDIT, " -f code")],
-        "frame": [FRAMED, _ai(FRAME.replace("planets", "{planets}"))],
+        "request": [_ai(m.ASK), "%ai help"],
+        "revert": [_ai(m.REMEMBER), "%ai help", _ai(m.ABOUT)],
+        "edit": [_ai(m.EDIT, " -f code")],
+        "frame": [m.FRAMED, _ai(m.FRAME.replace("planets", "{planets}"))],
         "compare": [
-            f"""for name in "{NAME}", "gpt-4o-mini":
+            f"""for name in "{m.NAME}", "gpt-4o-mini":
     print(name)
-    display(get_ipython().run_cell_magic("ai", f"openai-chat:{{name}}", {ABOUT!r}))"""
+    display(get_ipython().run_cell_magic("ai", f"openai-chat:{{name}}", {m.ABOUT!r}))"""
         ],
     },
 )

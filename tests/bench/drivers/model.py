@@ -18,25 +18,18 @@ HELLO, LONG, AGAIN = "Hello", "Tell me a long story", "Go on: what did I say fir
 STORY = " ".join(f"Sentence {n} of the story says a little more than the one before it." for n in range(30))
 PACE = 70  # words a second
 USES: dict[str, dict[str, dict[str, Any]]] = {
-    "Remember that": {
-        "write_file": {"file_path": "/AGENTS.md", "content": f"- Prefers {FACT}\n"},
-        "write": {"filePath": "AGENTS.md", "content": f"- Prefers {FACT}\n"},
-    },
-    "report.md": {
-        "write_file": {"file_path": "/work/report.md", "content": "hello"},
-        "write": {"filePath": "report.md", "content": "hello"},
-    },
-    "Change the cell": {
-        "propose_cell": {"code": "print(42)"},
-        "edit_notebook_tool": {"edit": {"type": "add_cell", "code": "print(42)", "position": {"type": "notebook_end"}}},
-        "Jupyter_MCP_Server_add_cell": {"file_path": "nb.ipynb", "content": "print(42)"},
-    },
-    "Which columns": {
-        "inspect_variable": {"name": "planets"},
-        "get_tables_and_variables": {"session_id": "", "variable_names": ["planets"]},
-        "Jupyter_MCP_Server_add_cell": {"file_path": "nb.ipynb", "content": "planets.dtypes"},
-    },
-}
+    "Remember that": {"write_file": {"file_path": "/AGENTS.md", "content": f"- Prefers {FACT}\n"},
+                      "write": {"filePath": "AGENTS.md", "content": f"- Prefers {FACT}\n"}},
+    "report.md": {"write_file": {"file_path": "/work/report.md", "content": "hello"},
+                  "write": {"filePath": "report.md", "content": "hello"}},
+    "Change the cell": {"propose_cell": {"code": "print(42)"},
+                        "edit_notebook_tool": {"edit": {"type": "add_cell", "code": "print(42)",
+                                                        "position": {"type": "notebook_end"}}},
+                        "Jupyter_MCP_Server_add_cell": {"file_path": "nb.ipynb", "content": "print(42)"}},
+    "Which columns": {"inspect_variable": {"name": "planets"},
+                      "get_tables_and_variables": {"session_id": "", "variable_names": ["planets"]},
+                      "Jupyter_MCP_Server_add_cell": {"file_path": "nb.ipynb", "content": "planets.dtypes"}},
+}  # fmt: skip
 """What a prompt has -> tool -> the arguments it is called with, where it is offered: the first one that is."""
 _BOOK = "Jupyter_MCP_Server_"
 THEN = {
@@ -68,17 +61,11 @@ class Way:
     def steps(self) -> dict[str, Sequence[str]]:
         say = self.say
         said = {
-            "ask": [say(ASK)],
-            "remember": [say(REMEMBER), RESTART, say(ABOUT)],
-            "request": [say(ASK)],
-            "approve": [say(WRITE)],
-            "revert": [say(REMEMBER), say(ABOUT)],
-            "edit": [say(EDIT)],
-            "frame": [say(FRAME)],
-            "interrupt": [STOPPED + say(LONG), say(AGAIN)],
-            "restart": [say(ASK), RESTART, say(AGAIN)],
+            "ask": [say(ASK)], "remember": [say(REMEMBER), RESTART, say(ABOUT)], "request": [say(ASK)],
+            "approve": [say(WRITE)], "revert": [say(REMEMBER), say(ABOUT)], "edit": [say(EDIT)], "frame": [say(FRAME)],
+            "interrupt": [STOPPED + say(LONG), say(AGAIN)], "restart": [say(ASK), RESTART, say(AGAIN)],
             "compare": [say(ABOUT)],
-        }
+        }  # fmt: skip
         return {**said, **self.own}
 
     def lines(self, steps: Sequence[str]) -> int:

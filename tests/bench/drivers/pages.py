@@ -14,20 +14,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from tests.bench.drivers.model import (
-    ABOUT,
-    EDIT,
-    FRAME,
-    FRAMED,
-    HELLO,
-    NAME,
-    PATIENCE,
-    REMEMBER,
-    RESTART,
-    STOPPED,
-    WRITE,
-    Way,
-)
+from tests.bench.drivers import model as m
 from tests.support.browsers import FLAGS, chromium
 from tests.support.chat_server import free_port
 
@@ -36,7 +23,7 @@ QUIET, LONGEST = 2.0, 45.0  # seconds without a new text after which an answer h
 
 
 @dataclass(frozen=True, kw_only=True)
-class InPage(Way):
+class InPage(m.Way):
     """A step is a prompt, the selector of what is clicked behind `CLICK`, or one of those of a kernel."""
 
     command: Sequence[str]
@@ -128,28 +115,28 @@ class Page:
         return str(self.page.inner_text("body")) + cells
 
     def do(self, step: str) -> str:
-        if step == RESTART:
+        if step == m.RESTART:
             self.end()
             self.begin()
         elif step.startswith(CLICK):
             self.click(step.removeprefix(CLICK))
         else:
             before = self.sent()
-            self.say(step.removeprefix(STOPPED))
-        if step.startswith(STOPPED):
+            self.say(step.removeprefix(m.STOPPED))
+        if step.startswith(m.STOPPED):
             while self.sent() == before:
                 self.page.wait_for_timeout(50)
-            self.page.wait_for_timeout(PATIENCE * 1000)
+            self.page.wait_for_timeout(m.PATIENCE * 1000)
             self.click(self.one.stop)
         begin = since = time.monotonic()
-        seen, changes = "", 0 if step.startswith(CLICK) or step == RESTART else -2  # its own words, and an answer
+        seen, changes = "", 0 if step.startswith(CLICK) or step == m.RESTART else -2  # its own words, and an answer
         while time.monotonic() < (since + QUIET if changes >= 0 else begin + LONGEST):
             self.page.wait_for_timeout(100)
             busy = self.there(self.one.stop) and not self.there(self.one.asks)
             if (now := self.text()) != seen or busy:
                 changes += now != seen
                 seen, since = now, time.monotonic()
-            if time.monotonic() > begin + LONGEST or (step == HELLO and re.search(r"^\s*Fine\.", now, re.M)):
+            if time.monotonic() > begin + LONGEST or (step == m.HELLO and re.search(r"^\s*Fine\.", now, re.M)):
                 break
         return seen
 
@@ -174,7 +161,7 @@ class Page:
 _CONFIG = f"""[ai]
 mode = "agent"
 [ai.models]
-chat_model = "openai/{NAME}"
+chat_model = "openai/{m.NAME}"
 [ai.open_ai]
 api_key = "none"
 base_url = "MODEL"
@@ -183,7 +170,7 @@ _BOOK = f"""import marimo
 app = marimo.App()
 @app.cell
 def _():
-    {FRAMED}
+    {m.FRAMED}
 """
 _KEEP = f"{CLICK}button:visible:has-text('Keep cell')"
 MARIMO = InPage(
@@ -197,31 +184,20 @@ MARIMO = InPage(
     asks="no approval in marimo",
     cells=".marimo-cell .cm-content",
     own={
-        "remember": [REMEMBER, RESTART, f"{CLICK}button:has(svg.lucide-plus):visible", ABOUT],
-        "revert": [REMEMBER, f"{CLICK}button:has(svg.lucide-plus):visible", ABOUT],
-        "edit": [EDIT, _KEEP],
-        "frame": [f"{CLICK}[data-testid=run-button]:visible >> nth=-1", FRAME],
+        "remember": [m.REMEMBER, m.RESTART, f"{CLICK}button:has(svg.lucide-plus):visible", m.ABOUT],
+        "revert": [m.REMEMBER, f"{CLICK}button:has(svg.lucide-plus):visible", m.ABOUT],
+        "edit": [m.EDIT, _KEEP],
+        "frame": [f"{CLICK}[data-testid=run-button]:visible >> nth=-1", m.FRAME],
     },
 )
 _OPENCODE = {
-    "permission": {"edit": "ask", "bash": "ask"},
-    "model": f"loopback/{NAME}",
-    "provider": {
-        "loopback": {
-            "npm": "@ai-sdk/openai-compatible",
-            "options": {"baseURL": "MODEL", "apiKey": "none"},
-            "models": {NAME: {"limit": {"context": 1_000_000, "output": 32_000}}},
-        }
-    },
-}
+    "permission": {"edit": "ask", "bash": "ask"}, "model": f"loopback/{m.NAME}",
+    "provider": {"loopback": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "MODEL", "apiKey": "none"},
+                              "models": {m.NAME: {"limit": {"context": 1_000_000, "output": 32_000}}}}},
+}  # fmt: skip
 _CELL: dict[str, Any] = {
-    "cell_type": "code",
-    "id": "a",
-    "metadata": {},
-    "execution_count": None,
-    "outputs": [],
-    "source": FRAMED,
-}
+    "cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "outputs": [], "source": m.FRAMED,
+}  # fmt: skip
 _NOTEBOOK = {"cells": [_CELL], "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}}}
 _OPEN, _NEW = "[data-id='JupyterlabChat:sidepanel']", "[aria-label='New chat']:visible"
 _ALLOW = f"{CLICK}button:visible:has-text('Allow')"
@@ -246,8 +222,8 @@ JUPYTER = InPage(
     asks=_ALLOW.removeprefix(CLICK),
     cells=".jp-Notebook .cm-content",
     own={
-        "remember": [REMEMBER, _ALLOW, RESTART, ABOUT],
-        "approve": [WRITE, _ALLOW],
-        "revert": [REMEMBER, _ALLOW, CLICK + _NEW, ABOUT],
+        "remember": [m.REMEMBER, _ALLOW, m.RESTART, m.ABOUT],
+        "approve": [m.WRITE, _ALLOW],
+        "revert": [m.REMEMBER, _ALLOW, CLICK + _NEW, m.ABOUT],
     },
 )

@@ -35,7 +35,6 @@ def documents(width: int | None = None) -> dict[str, str]:
 
 
 def questions() -> tuple[Question, ...]:
-    """The questions in the order of their file."""
     return tuple(_question(entry) for entry in _read("questions").strip().split("\n\n"))
 
 

@@ -21,7 +21,6 @@ def notes() -> list[str]:
 
 
 def questions() -> list[tuple[str, str]]:
-    """Return each question with its note."""
     found, note = [], ""
     for line in (*_lines("en"), *_lines("zh")):
         if line.startswith("? "):
@@ -36,7 +35,6 @@ def nonsense() -> list[str]:
 
 
 def files() -> dict[str, str]:
-    """Return each note as a file of its own."""
     return {f"{n:03}.md": f"{note}\n" for n, note in enumerate(notes())}
 
 

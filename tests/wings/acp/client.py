@@ -15,18 +15,15 @@ from tests import ROOT
 from tests.support.forks import python
 
 MODELS: dict[str, Any] = {
-    "error": schema.Error,
-    "session/update": schema.SessionNotification,
+    "error": schema.Error, "session/update": schema.SessionNotification,
     "session/request_permission": schema.RequestPermissionRequest,
-    "answer to initialize": schema.InitializeResponse,
-    "answer to session/new": schema.NewSessionResponse,
-    "answer to session/load": schema.LoadSessionResponse,
-    "answer to session/list": schema.ListSessionsResponse,
+    "answer to initialize": schema.InitializeResponse, "answer to session/new": schema.NewSessionResponse,
+    "answer to session/load": schema.LoadSessionResponse, "answer to session/list": schema.ListSessionsResponse,
     "answer to session/close": schema.CloseSessionResponse,
     "answer to session/set_mode": schema.SetSessionModeResponse,
     "answer to session/set_config_option": schema.SetSessionConfigOptionResponse,
     "answer to session/prompt": schema.PromptResponse,
-}
+}  # fmt: skip
 """What the agent sends: as the protocol's schema has it."""
 
 SCRIPTED = """
@@ -79,25 +76,21 @@ class Client:
         )
 
     async def new(self, cwd: Path) -> str:
-        """Begin a session; its id."""
         made = await self.conn.new_session(cwd=str(cwd), mcp_servers=[])
         self.session = made.session_id
         return self.session
 
     async def ask(self, *blocks: Any) -> Any:
-        """Send a prompt; the response."""
         self.updates.clear()
         given = [text_block(one) if isinstance(one, str) else one for one in blocks]
         return await self.conn.prompt(session_id=self.session, prompt=given)
 
     async def until(self, is_it: Callable[[], object]) -> None:
-        """Wait until something holds."""
         while not is_it():
             await asyncio.sleep(0.02)
 
     @property
     def text(self) -> str:
-        """What the agent said in answer to the last prompt."""
         return "".join(one.content.text for one in self.updates if one.session_update == "agent_message_chunk")
 
     def of(self, kind: str) -> list[Any]:
@@ -106,7 +99,6 @@ class Client:
 
 @asynccontextmanager
 async def connected(cwd: Path, *arguments: str, answers: str = "") -> AsyncIterator[Client]:
-    """A client of an agent in a process of its own."""
     client = Client()
 
     def note(event: Any) -> None:

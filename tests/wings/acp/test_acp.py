@@ -78,8 +78,7 @@ def test_fifty_turns_beside_two_kernels_on_one_directory(tmp_path: Path) -> None
     assert [kernel.communicate(timeout=120)[0] for kernel in kernels] == [b"done\n"] * 2
 
     prompts = [one for way, one in client.messages if way == "outgoing" and one.get("method") == "session/prompt"]
-    assert len(prompts) == turns and len(client.messages) > 500
-    assert misfits(client.messages) == []
+    assert len(prompts) == turns and len(client.messages) > 500 and misfits(client.messages) == []
     assert [card.content[0].new_text for card in client.cards] == ["hello\n", "hello again\n", "goodbye\n"]
     assert (tmp_path / "a.md").read_text() == "goodbye\n"
 
@@ -150,8 +149,7 @@ def test_what_is_cancelled_is_kept_and_a_call_that_was_not_decided_is_asked_abou
             first = asyncio.create_task(client.ask("Write."))
             await client.until(lambda: client.cards)
             await client.conn.cancel(session_id=client.session)
-            assert (await first).stop_reason == "cancelled"
-            assert not (tmp_path / "a.md").exists()
+            assert (await first).stop_reason == "cancelled" and not (tmp_path / "a.md").exists()
 
             second = asyncio.create_task(client.ask("Tell me more."))
             await client.until(lambda: "word word" in client.text)
@@ -171,8 +169,6 @@ def test_what_is_cancelled_is_kept_and_a_call_that_was_not_decided_is_asked_abou
 
 
 class Raw:
-    """An agent that is written lines to."""
-
     def __init__(self, cwd: Path, *arguments: str, answers: str = "") -> None:
         pipes: dict[str, Any] = {"stdin": -1, "stdout": -1, "stderr": -1, "cwd": cwd, "env": environment()}
         self.process: Any = subprocess.Popen(program(answers, *arguments), **pipes)
@@ -197,11 +193,9 @@ class Raw:
             yield json.loads(line)
 
     def until(self, is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """The next message of which this holds."""
         return next(one for one in self.lines() if is_it(one))
 
     def read(self, id_: int) -> dict[str, Any]:
-        """The answer to a request."""
         return self.until(lambda one: one.get("id") == id_ and "method" not in one)
 
     def end(self, by: Callable[[], object] | None = None) -> list[str]:
@@ -263,8 +257,6 @@ def test_a_client_that_dies_leaves_no_process_and_loses_nothing(tmp_path: Path) 
 
 
 class Block:
-    """A part of a prompt."""
-
     def __init__(self, **given: Any) -> None:
         vars(self).update(given)
 

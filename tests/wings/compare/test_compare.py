@@ -1,5 +1,6 @@
-"""A prompt with several options in forks of a thread: what comes of each, and that the session stays as it is."""
+"""A prompt with several options in forks of a thread: what comes of each, how it is shown, and the session as it was."""
 
+import re
 import signal
 import sqlite3
 import threading
@@ -7,15 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import deepnb
 from deepnb import BusyError, DeepnbError, InvalidError, LimitError, RefusedError, Session
+from deepnb.values.budget import Budget, rule_for
 from deepnb.values.request import Request, Sent
+from deepnb.values.turn import Call, Event, ModelEnded, Snapshot, ToolEnded, ToolStarted, Turn, Usage
 from deepnb.values.xray import same_beginning
+from deepnb.views.diff import marks, pieces
+from deepnb.views.markdown import markdown_html
+from deepnb.wings.compare.column import Column
 from deepnb.wings.compare.comparison import Comparison
-from deepnb.wings.compare.view import ComparisonView, comparison_view
+from deepnb.wings.compare.view import ComparisonView, comparison_view, marked_html, marked_text
 from deepnb.wiring.options import Refresh
+from tests.data import hostile
 from tests.session.test_attach import session as attached
+from tests.support.harmless import harmless
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -246,10 +256,8 @@ def test_an_interrupt_leaves_what_is_done_and_the_thread(monkeypatch: pytest.Mon
         let_go.set()
     assert [column.state for column in found.columns] == ["done", "interrupted", "not run"]
     assert found.interrupted and found.columns[1].problem.startswith("interrupted")
-    assert found.columns[1].answer == "" and found.columns[2].turn is None
-    assert everything(session) == before
-    assert "2 forks dropped" in shown(found).text()
-    assert session.run("hello").text.startswith("Hello")
+    assert found.columns[1].answer == "" and found.columns[2].turn is None and everything(session) == before
+    assert "2 forks dropped" in shown(found).text() and session.run("hello").text.startswith("Hello")
 
 
 @every_row("home", HOMES)
@@ -301,7 +309,7 @@ def test_nothing_of_a_dropped_fork_is_in_the_database(tmp_path: Path) -> None:
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"xyzzy" in file.read_bytes()]
 
 
-def test_a_thread_without_turns_stays_without_a_checkpoint() -> None:
+def test_a_thread_without_turns_stays_so_and_one_that_waits_is_not_compared() -> None:
     session = Session()
     session.memory.add("The release is on Friday.")
     thread = session.workspace.thread
@@ -309,35 +317,29 @@ def test_a_thread_without_turns_stays_without_a_checkpoint() -> None:
     found = session.compare("when is the release?", enable_memory=[True, False])
     assert ["Friday" in column.answer for column in found.columns] == [True, False]
     assert (thread.root, thread.snapshot) == begun and session.turns == ()
-
-
-@every_row(
-    ("kind", "options", "line"),
-    [
-        (InvalidError, {}, "nothing to compare"),
-        (InvalidError, {"memory_refresh": ["call"]}, "memory_refresh needs at least two values to compare"),
-        (InvalidError, {"memory_refresh": "call"}, "memory_refresh needs at least two values to compare"),
-        (InvalidError, {"memory_refresh": ["call", "call"]}, "memory_refresh has the same value twice"),
-        (InvalidError, {"memory_refresh": ["call", "never"]}, "memory_refresh must be one of thread, call, delta"),
-        (InvalidError, {"memory_refreshs": ["call", "delta"]}, "did you mean memory_refresh"),
-        (LimitError, {"memory_refresh": POLICIES, "approve": ["outside", "writes"]}, "6 combinations to compare, 4 at"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line(kind: type[DeepnbError], options: dict[str, Any], line: str) -> None:
-    session = Session()
-    with pytest.raises(kind, match=line) as error:
-        session.compare("hello", **options)
-    assert "\n" not in str(error.value) and "%" not in str(error.value)
-    assert session.turns == () and [info.name for info in session.threads] == ["main"]
-
-
-def test_a_thread_that_waits_is_not_compared() -> None:
     session = Session(model=Scripted(answers=[call("run_python", id="r", code="1")]), namespace={})
     session.run("go")
     before = everything(session)
     with pytest.raises(BusyError, match="needs your approval for run_python"):
         session.compare("hello", memory_refresh=["call", "delta"])
     assert everything(session) == before and session.asked
+
+
+@every_row(("kind", "options", "line"), [
+    (InvalidError, {}, "nothing to compare"),
+    (InvalidError, {"memory_refresh": ["call"]}, "memory_refresh needs at least two values to compare"),
+    (InvalidError, {"memory_refresh": "call"}, "memory_refresh needs at least two values to compare"),
+    (InvalidError, {"memory_refresh": ["call", "call"]}, "memory_refresh has the same value twice"),
+    (InvalidError, {"memory_refresh": ["call", "never"]}, "memory_refresh must be one of thread, call, delta"),
+    (InvalidError, {"memory_refreshs": ["call", "delta"]}, "did you mean memory_refresh"),
+    (LimitError, {"memory_refresh": POLICIES, "approve": ["outside", "writes"]}, "6 combinations to compare, 4 at"),
+])  # fmt: skip
+def test_what_cannot_be_compared_is_one_line(kind: type[DeepnbError], options: dict[str, Any], line: str) -> None:
+    session = Session()
+    with pytest.raises(kind, match=line) as error:
+        session.compare("hello", **options)
+    assert "\n" not in str(error.value) and "%" not in str(error.value)
+    assert session.turns == () and [info.name for info in session.threads] == ["main"]
 
 
 def test_a_tool_of_a_column_cannot_change_the_session() -> None:
@@ -391,3 +393,71 @@ def test_limits_of_a_turn_hold_in_each_column() -> None:
     assert [column.name for column in found.columns] == ["model=ScriptedModel", "model=ScriptedModel #2"]
     assert [column.state for column in found.columns] == ["stopped", "done"], "the others go on"
     assert "limit of 2 steps" in found.columns[0].problem and not found.interrupted
+
+
+WORDS = [
+    *("one", "two", "**bold**", "`code`", "$x^2$", "$5", "and $7", "\\(a\\)", "[a](http://b/?x>y)", "&lt;", "&nbsp;", "\xa0"),
+    *("| a | b |\n|---|---|\n| c | d |\n", "\n\n", "\n- ", "```\nx = 1\n```", "<b>", "<", ">", '"', "\\", "[c](d 'e>f')"),
+    '[x](http://h/"onclick="y>z)',
+]  # fmt: skip
+ANSWERS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+MARK = re.compile(r"</?mark[^>]*>")
+
+
+@given(st.lists(ANSWERS, min_size=2, max_size=4))
+def test_without_its_marks_an_answer_is_as_it_is_shown_alone(answers: list[str]) -> None:
+    for answer, marked in zip(answers, marked_html(answers), strict=True):
+        assert MARK.sub("", marked) == markdown_html(answer)
+
+
+def test_nothing_hostile_runs_for_being_marked() -> None:
+    for text in hostile.SHORT:
+        for answers in ([f"one {text} two", f"one two {text} three"], [f"x {text}", f"y {text} and more"]):
+            for answer, marked in zip(answers, marked_html(answers), strict=True):
+                assert MARK.sub("", marked) == MARK.sub("", markdown_html(answer)), text
+                harmless(marked)
+
+
+@given(st.lists(st.text(alphabet="ab .", max_size=20), min_size=2, max_size=4))
+def test_the_pieces_of_a_text_are_that_text(texts: list[str]) -> None:
+    for text, marked in zip(texts, marks(texts), strict=True):
+        assert "".join(piece.text for piece in pieces(text, marked)) == text
+
+
+def test_what_differs_is_marked() -> None:
+    assert marked_text(["due on Friday, it is", "due on Monday, it is", "due on Monday, it is"]) == [
+        *("due on »Friday«, it is", "due on »Monday«, it is", "due on »Monday«, it is")
+    ]
+    assert marked_text(["all alike", "all alike"]) == ["all alike"] * 2
+    assert marked_text(["not a word of it", "something quite other here"])[0] == "not a word of it", "no use"
+    first, _ = marked_html(["It is May, $x^2$ and $5, $7.", "It is June, $x^2$ and $5, $7."])
+    assert first.count("<mark") == 1 and ">May</mark>" in first and "$x^2$" in first
+
+
+def turn(text: str, *names: str, cached: int = 0, reads: int = 1_000, **more: Any) -> Turn:
+    budget = Budget({"system": 100, "user": 900}, rule_for(8_000), 2)
+    call = Call(1, "answer", (), budget, Usage(reads, 10, cached))
+    used = [ToolStarted(name, name, {"path": "/"}) for name in names]
+    ended = [ToolEnded(name, name, "", "ok", 0.1) for name in names]
+    state = Snapshot("main", files={"/AGENTS.md": "- new\n"}, memory={"/AGENTS.md": more.pop("told", "- new\n")})
+    events: tuple[Event, ...] = (*used, *ended, ModelEnded(call))
+    return Turn(1, "main", "go", text, events, state, state, Usage(reads, 10, cached), budget, "m", 0.5, **more)
+
+
+def test_figures_and_calls_that_differ() -> None:
+    left = Column({"a": "1", "b": "x"}, "done", turn("yes", "ls", cached=750, told="- old\n"))
+    right = Column({"a": "2", "b": "x"}, "done", turn("yes", "ls", "glob", cached=250))
+    waits = Column({"a": "3", "b": "x"}, "running")
+    view = comparison_view([left, right, waits], "main")
+    text = view.text()
+    assert "a=1, b=x  done" in text and "a=3, b=x  running …" in text
+    assert "(the same answer as with a=1, b=x)" in text and "(the same answer as with a=1, b=x)" in view.html()
+    assert view.html().count("yes") == 1 and "max-width:62em" not in view.html()
+    assert '  → ls(path="/")  ok' in text and '  ≠ glob(path="/")  ok' in text
+    figures = {one.label: (one.values, one.differs) for one in view.figures}
+    assert figures["cached"] == (("75 %", "25 %", "–"), True) and figures["tool calls"] == (("1", "2", "–"), True)
+    assert figures["memory in the prompt"] == (("stale", "current", "–"), True)
+    assert figures["context"] == (("1,000", "1,000", "–"), False) and not figures["time"][1]
+    assert "as before" not in text, "nothing is said of forks before all have ended"
+    assert view.html().count("≠ differs</mark>") == 1
+    harmless(view.html())

@@ -47,19 +47,14 @@ def test_names_are_filled_in_and_a_line_is_compared_too(compare: Shell) -> None:
     assert "comparison" in compare.ok("%agent --compare memory_refresh=call,delta where is {hall}?")
 
 
-@every_row(
-    ("typed", "option", "values"),
-    [
-        ("trigger=0.2,8000,20messages", "trigger", [("fraction", 0.2), ("tokens", 8000), ("messages", 20)]),
-        ("trigger=none,0.5", "trigger", [None, ("fraction", 0.5)]),
-        ("window=6000,9000", "max_input_tokens", [6000, 9000]),
-        ("system_prompt=brief,formal,none", "system_prompt", ["Be brief.", "Be formal, always.", ""]),
-        ("enable_skills=on,off", "enable_skills", [True, False]),
-        ("skills=/skills/,/skills/+/more/", "skills", [("/skills/",), ("/skills/", "/more/")]),
-        ("tool_text=short,full", "tool_text", ["short", "full"]),
-        ("max_tokens=none,900000", "max_tokens", [None, 900000]),
-    ],
-)
+@every_row(("typed", "option", "values"), [
+    ("trigger=0.2,8000,20messages", "trigger", [("fraction", 0.2), ("tokens", 8000), ("messages", 20)]),
+    ("trigger=none,0.5", "trigger", [None, ("fraction", 0.5)]), ("window=6000,9000", "max_input_tokens", [6000, 9000]),
+    ("system_prompt=brief,formal,none", "system_prompt", ["Be brief.", "Be formal, always.", ""]),
+    ("enable_skills=on,off", "enable_skills", [True, False]),
+    ("skills=/skills/,/skills/+/more/", "skills", [("/skills/",), ("/skills/", "/more/")]),
+    ("tool_text=short,full", "tool_text", ["short", "full"]), ("max_tokens=none,900000", "max_tokens", [None, 900000]),
+])  # fmt: skip
 def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, values: list[Any], monkeypatch: Any) -> None:
     kept: dict[str, Any] = {}
     whole = comparisons
@@ -74,33 +69,26 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
     assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)
 
 
-@every_row(
-    ("typed", "line"),
-    [
-        (
-            "memory_refres=call,delta",
-            "memory_refres is no option: type memory_refresh, or one of model, memory_refresh",
-        ),
-        ("tools=a,b", "tools can't be compared: type"),
-        ("memory_refresh=call,never", "memory_refresh can't be 'never': type one of thread, call, delta"),
-        ("enable_skills=on,yes", "enable_skills can't be 'yes': type one of on, off"),
-        ("trigger=0.5,soon", "trigger can't be 'soon': type a part of the window such as 0.5"),
-        ("trigger=0.5,1.5", "trigger can't be ('fraction', 1.5)"),
-        ("max_steps=3,x", "max_steps can't be 'x': type whole numbers, or none"),
-        ("max_steps=3,3", "max_steps has the same value twice: name each value once"),
-        ("system_prompt=brief,nosuch", "no variable nosuch that holds a text: assign the system prompt to one first"),
-        ("model=offline,nosuch.jsonl", "no tape"),
-        ("max_steps=1,2,3,4,5", "5 combinations to compare, 4 at most: compare fewer values"),
-        ("max_steps=1,2 --compare max_steps=3,4", "--compare max_steps was given twice: type all its values in one"),
-        ("max_steps=1,2 --bg", "--compare does not go with --bg: leave one of them out"),
-        ("max_steps=1,2 --format json", "--compare does not go with --format json: leave one of them out"),
-        ("max_steps=1,2 --thread nosuch", "no thread 'nosuch'"),
-    ],
-)
+@every_row(("typed", "line"), [
+    ("memory_refres=call,delta", "memory_refres is no option: type memory_refresh, or one of model, memory_refresh"),
+    ("tools=a,b", "tools can't be compared: type"),
+    ("memory_refresh=call,never", "memory_refresh can't be 'never': type one of thread, call, delta"),
+    ("enable_skills=on,yes", "enable_skills can't be 'yes': type one of on, off"),
+    ("trigger=0.5,soon", "trigger can't be 'soon': type a part of the window such as 0.5"),
+    ("trigger=0.5,1.5", "trigger can't be ('fraction', 1.5)"),
+    ("max_steps=3,x", "max_steps can't be 'x': type whole numbers, or none"),
+    ("max_steps=3,3", "max_steps has the same value twice: name each value once"),
+    ("system_prompt=brief,nosuch", "no variable nosuch that holds a text: assign the system prompt to one first"),
+    ("model=offline,nosuch.jsonl", "no tape"),
+    ("max_steps=1,2,3,4,5", "5 combinations to compare, 4 at most: compare fewer values"),
+    ("max_steps=1,2 --compare max_steps=3,4", "--compare max_steps was given twice: type all its values in one"),
+    ("max_steps=1,2 --bg", "--compare does not go with --bg: leave one of them out"),
+    ("max_steps=1,2 --format json", "--compare does not go with --format json: leave one of them out"),
+    ("max_steps=1,2 --thread nosuch", "no thread 'nosuch'"),
+])  # fmt: skip
 def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> None:
     turns = compare.session.turns
-    assert line in compare.fails(f"%%agent --compare {typed}\nhello")
-    assert compare.session.turns == turns
+    assert line in compare.fails(f"%%agent --compare {typed}\nhello") and compare.session.turns == turns
 
 
 def test_kept_forks_are_threads(compare: Shell) -> None:
@@ -116,33 +104,25 @@ def test_what_can_be_typed_is_what_there_is() -> None:
     assert all(isinstance(getattr(Options(), name), bool) for name, words in COMPARED.items() if words == ("on", "off"))
 
 
-@every_row(
-    ("line", "meant"),
-    [
-        ("jobs", Command("jobs", {"what": None, "number": None})),
-        ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
-        ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
-        ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
-        ("--bg jobs stop 2", AgentRun("jobs stop 2", more={"bg": True})),
-        ("--compare trigger=0.2,0.85 --keep hi", AgentRun("hi", more={"compare": ("trigger=0.2,0.85",), "keep": True})),
-        ("--compare=keep=4,5 --compare model=a,b hi", AgentRun("hi", more={"compare": ("keep=4,5", "model=a,b")})),
-    ],
-)
+@every_row(("line", "meant"), [
+    ("jobs", Command("jobs", {"what": None, "number": None})),
+    ("jobs stop 2", Command("jobs", {"what": "stop", "number": 2})),
+    ("jobs join 1", Command("jobs", {"what": "join", "number": 1})),
+    ("jobs in Berlin for data scientists", AgentRun("jobs in Berlin for data scientists")),
+    ("--bg jobs stop 2", AgentRun("jobs stop 2", more={"bg": True})),
+    ("--compare trigger=0.2,0.85 --keep hi", AgentRun("hi", more={"compare": ("trigger=0.2,0.85",), "keep": True})),
+    ("--compare=keep=4,5 --compare model=a,b hi", AgentRun("hi", more={"compare": ("keep=4,5", "model=a,b")})),
+])  # fmt: skip
 def test_a_line_is_a_subcommand_or_a_prompt_with_its_options(line: str, meant: AgentRun | Command) -> None:
     assert parse_agent(line) == meant
 
 
-@every_row(
-    ("line", "says"),
-    [
-        (
-            "--compare model=a hi",
-            "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
-            " e.g. --compare memory_refresh=call,delta",
-        ),
-        ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
-    ],
-)
+@every_row(("line", "says"), [
+    ("--compare model=a hi",
+     "--compare 'model=a' is not an option with two values or more: type --compare OPTION=A,B without blanks,"
+     " e.g. --compare memory_refresh=call,delta"),
+    ("--compare", "--compare needs a value: type --compare OPTION=A,B"),
+])  # fmt: skip
 def test_a_mistake_is_one_line_that_says_what_to_type(line: str, says: str) -> None:
     with pytest.raises(DeepnbError) as error:
         parse_agent(line)

@@ -144,8 +144,7 @@ def test_files_on_a_disk_are_the_same_for_both(where: str, tmp_path: Path, gate:
     write = call("write_file", file_path=path, content="- by the job\n", id="w")
     session.configure(approve={"gate": "allow", "write_file": "allow"})
     job = session.start("write", model=Scripted(answers=[write, *at_gate("x").answers]))
-    assert gate.entered.acquire(timeout=30)
-    assert (tmp_path / "AGENTS.md").read_text() == "- by the job\n"
+    assert gate.entered.acquire(timeout=30) and (tmp_path / "AGENTS.md").read_text() == "- by the job\n"
     session.memory.add("by me")
     gate.open.set()
     job.wait(30)

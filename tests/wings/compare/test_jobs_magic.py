@@ -61,8 +61,7 @@ def test_it_says_how_to_see_and_stop_it_and_other_cells_run(jobs: Shell) -> None
     assert said.strip() == "job 1 was started in thread job-1: %agent jobs lists it, %agent jobs stop 1 stops it"
     at_gate(jobs)
     assert jobs.ok("%agent --model quick hello").splitlines()[0] == "quick"
-    assert " ".join(rows(jobs)[0]).startswith("1 look around running: gate ")
-    assert rows(jobs)[0][-1] == "job-1"
+    assert " ".join(rows(jobs)[0]).startswith("1 look around running: gate ") and rows(jobs)[0][-1] == "job-1"
     assert jobs.fails("%agent jobs join 1") == "job 1 is running: wait until it ends, or %agent jobs stop 1"
     jobs.ip.user_ns["opened"].set()
     jobs.session.jobs[0].wait(30)
@@ -96,8 +95,7 @@ def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:
     assert jobs.fails("%agent approve") == elsewhere
     joined = jobs.ok("%agent jobs join 1")
     assert "it needs your approval: %agent panel approvals shows it, then %agent approve" in joined
-    assert "q = 6 * 7; q" in joined
-    assert "it is 42" in jobs.ok("%agent approve")
+    assert "q = 6 * 7; q" in joined and "it is 42" in jobs.ok("%agent approve")
     assert jobs.ip.user_ns["q"] == 42 and jobs.ip.user_ns["answer"] == "it is 42" and job.state == "done"
 
 
@@ -111,13 +109,10 @@ def test_joining_shows_what_it_changed_in_memory(jobs: Shell) -> None:
     assert "memory belongs to all threads of the session" in joined
 
 
-@every_row(
-    ("line", "says"),
-    [
-        ("%agent jobs stop", "jobs stop needs N: usage: %agent jobs stop N; %agent jobs lists them"),
-        ("%agent jobs join 3", "no job 3: %agent jobs lists them"),
-        ("%agent --bg --format code x", "--bg can't put code into the next cell: %agent jobs join N, then %agent code"),
-    ],
-)
+@every_row(("line", "says"), [
+    ("%agent jobs stop", "jobs stop needs N: usage: %agent jobs stop N; %agent jobs lists them"),
+    ("%agent jobs join 3", "no job 3: %agent jobs lists them"),
+    ("%agent --bg --format code x", "--bg can't put code into the next cell: %agent jobs join N, then %agent code"),
+])  # fmt: skip
 def test_a_mistake_is_one_line(shell: Shell, line: str, says: str) -> None:
     assert shell.fails(line) == says

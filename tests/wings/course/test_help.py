@@ -37,25 +37,15 @@ def found(words: str, magic: str = "agent") -> list[tuple[str, str]]:
     return [(one.kind, one.name) for one in look_up(words, entries(), magic)]
 
 
-@every_row(
-    ("words", "first"),
-    [
-        ("compaction", ("topic", "compaction")),
-        ("diff", ("%memory", "diff")),
-        ("server", ("topic", "server")),
-        ("fork", ("%agent", "fork")),
-        ("%memory diff", ("%memory", "diff")),
-        ("memory log", ("%memory", "log")),
-        ("window", ("setting", "window")),
-        ("max_input_tokens", ("option", "max_input_tokens")),
-        ("Session", ("Python", "Session")),
-        ("session.fork", ("Python", "session.fork")),
-        ("NotFoundError", ("error", "NotFoundError")),
-        ("journal", ("file", "journal")),
-        pytest.param("--compare", ("%agent", "--compare"), marks=wing("compare")),
-        ("approvals", ("topic", "approvals")),
-    ],
-)
+@every_row(("words", "first"), [
+    ("compaction", ("topic", "compaction")), ("diff", ("%memory", "diff")), ("server", ("topic", "server")),
+    ("fork", ("%agent", "fork")), ("%memory diff", ("%memory", "diff")), ("memory log", ("%memory", "log")),
+    ("window", ("setting", "window")), ("max_input_tokens", ("option", "max_input_tokens")),
+    ("Session", ("Python", "Session")), ("session.fork", ("Python", "session.fork")),
+    ("NotFoundError", ("error", "NotFoundError")), ("journal", ("file", "journal")),
+    pytest.param("--compare", ("%agent", "--compare"), marks=wing("compare")),
+    ("approvals", ("topic", "approvals")),
+])  # fmt: skip
 def test_the_first_answer(words: str, first: tuple[str, str]) -> None:
     assert found(words)[0] == first
 
@@ -65,21 +55,12 @@ def test_the_magic_that_asks_comes_first() -> None:
     assert [found("panel", magic)[0] for magic in ("agent", "memory")] == [("%agent", "panel"), ("%memory", "panel")]
 
 
-@every_row(
-    ("words", "among"),
-    [
-        ("compaction", ("%agent", "compact")),
-        ("forking", ("%agent", "fork")),
-        ("certificates", ("file", "note")),
-        ("mcp", ("topic", "tools")),
-        ("postgres", ("topic", "persistence")),
-        ("embeddings", ("option", "embeddings")),
-        ("undo", ("%agent", "undo")),
-        ("rate limits", ("topic", "models")),
-        ("key facts", ("topic", "compaction")),
-        ("redirects", ("topic", "tools")),
-    ],
-)
+@every_row(("words", "among"), [
+    ("compaction", ("%agent", "compact")), ("forking", ("%agent", "fork")), ("certificates", ("file", "note")),
+    ("mcp", ("topic", "tools")), ("postgres", ("topic", "persistence")), ("embeddings", ("option", "embeddings")),
+    ("undo", ("%agent", "undo")), ("rate limits", ("topic", "models")), ("key facts", ("topic", "compaction")),
+    ("redirects", ("topic", "tools")),
+])  # fmt: skip
 def test_it_is_among_the_answers(words: str, among: tuple[str, str]) -> None:
     assert among in found(words)
 
@@ -92,10 +73,8 @@ def test_an_unknown_word_finds_nothing_and_a_common_one_not_too_much() -> None:
 def test_a_topic_comes_with_its_text_and_others_in_a_line(shell: Shell) -> None:
     out = shell.ok("%agent help compaction")
     begin = "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
-    assert out.startswith(begin)
-    assert "see also\n" in out and "%agent compact" in out
-    assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference")
-    assert "![" not in out
+    assert out.startswith(begin) and "see also\n" in out and "%agent compact" in out
+    assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference") and "![" not in out
     assert shell.session.last is None
 
 
@@ -112,15 +91,12 @@ def test_each_magic_has_it(shell: Shell, magic: str, shows: str) -> None:
     assert shell.ok(f"%{magic} help show").startswith(shows)
 
 
-@every_row(
-    ("line", "says"),
-    [
-        ("help xyzzy", "the reference has nothing on 'xyzzy': %agent help lists the subcommands"),
-        ("help lanzarote", "the reference has nothing on 'lanzarote': %agent help lists the subcommands"),
-        ("help compction", "the reference has nothing on 'compction': type %agent help compaction"),
-        ("help rewnid", "the reference has nothing on 'rewnid': type %agent help rewind"),
-    ],
-)
+@every_row(("line", "says"), [
+    ("help xyzzy", "the reference has nothing on 'xyzzy': %agent help lists the subcommands"),
+    ("help lanzarote", "the reference has nothing on 'lanzarote': %agent help lists the subcommands"),
+    ("help compction", "the reference has nothing on 'compction': type %agent help compaction"),
+    ("help rewnid", "the reference has nothing on 'rewnid': type %agent help rewind"),
+])  # fmt: skip
 def test_an_unknown_word_names_the_nearest(shell: Shell, line: str, says: str) -> None:
     said = shell.fails(f"%agent {line}")
     assert says in said and said.rstrip().endswith(f", or %agent -- {line} to ask the agent")

@@ -62,8 +62,7 @@ def test_every_public_name_is_in_it(module: str) -> None:
     assert {f"{module}.{name}" for name in below} <= set(MODULES)
     listed = [name for name in listed if isinstance(getattr(real, name), type) or callable(getattr(real, name)) or name == "Event"]  # fmt: skip
     found = {**of("Python"), **of("error")}
-    assert listed and set(listed) <= set(found)
-    assert [name for name in listed if not found[name].text] == []
+    assert listed and set(listed) <= set(found) and [name for name in listed if not found[name].text] == []
 
 
 def test_every_public_method_of_a_session_and_its_parts_is_in_it() -> None:
@@ -122,8 +121,7 @@ def test_the_lines_of_the_topic_make_an_agent_with_all_five_parts() -> None:
     exec(code, names)
     config = {"configurable": {"thread_id": "t"}}
     asked = names["agent"].invoke({"messages": "I like tabs. Pay 3."}, config)["__interrupt__"]
-    assert [i.value["name"] for i in asked] == ["pay"]
-    assert "+- tabs" in model.requests[1][-1].text
+    assert [i.value["name"] for i in asked] == ["pay"] and "+- tabs" in model.requests[1][-1].text
     result = names["agent"].invoke(Command(resume={"type": "approve"}), config)
     assert [m.text for m in result["messages"][-2:]] == ["paid 3", "done"]
 

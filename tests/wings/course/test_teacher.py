@@ -103,15 +103,12 @@ def test_it_remembers_fills_up_is_compacted_and_gets_the_line_back() -> None:
     assert max(map(len, story.text().split("\n"))) <= 100
 
 
-def test_a_long_thread_shows_its_last_turns_and_an_empty_one_none() -> None:
+def test_a_long_story_shows_its_last_turns_and_an_empty_one_none() -> None:
     session = Session()
     assert story_of(session).steps == () and "0 turns" in story_of(session).text()
     for _ in range(10):
         session.run("hello")
     assert [step.turn for step in story_of(session).steps] == list(range(3, 11))
-
-
-def test_many_words_are_cut_to_the_last_turns() -> None:
     steps = [StoryStep(n, "word " * 90, "word " * 90, 10, (("remembers", "word " * 90),)) for n in range(1, 9)]
     assert "turn 1 " not in picture(StoryView("main", tuple(steps))).text()
 

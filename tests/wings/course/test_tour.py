@@ -52,8 +52,7 @@ def test_the_tour_runs_from_the_wheel(unpacked: Path, tmp_path: Path) -> None:
     assert where.stdout.startswith(str(unpacked)), "another copy was imported"
     ran = installed(unpacked, tmp_path, "tour", "--fast")
     assert ran.returncode == 0 and ran.stderr == "", ran.stderr
-    assert "turn 1 · thread-2" in ran.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert "turn 1 · thread-2" in ran.stdout and list(tmp_path.iterdir()) == []
 
 
 def test_the_tour_plays_the_first_notebook(tmp_path: Path) -> None:
@@ -121,17 +120,14 @@ def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert ran == [lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root())]
 
 
-def test_control_c_is_one_word(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_is_interrupted_in_one_word_and_says_how_it_is_used(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("deepnb.wings.course.tour.run_tour", interrupted)
-    assert main(["tour"]) == 130
-    assert capsys.readouterr().err == "\ninterrupted\n"
-
-
-def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tour"]) == 130 and capsys.readouterr().err == "\ninterrupted\n"
     with pytest.raises(SystemExit) as ended:
         main([])
-    assert ended.value.code == 2
-    assert "lab | tour" in capsys.readouterr().err
+    assert ended.value.code == 2 and "lab | tour" in capsys.readouterr().err

@@ -8,15 +8,11 @@ from tests.wings.course.solutions import SOLUTIONS
 
 MAGICS = (
     *("%memory add one", "%memory daily two", "%memory revert 1", "%%memory /USER.md\n- me\n"),
-    *(
-        "%memory load page.md --to /TOOLS.md",
-        "%memory rm /TOOLS.md",
-        f"%%skills tables\n{SKILL}",
-        "%memory revert {last}",
-    ),
+    *("%memory load page.md --to /TOOLS.md", "%memory rm /TOOLS.md", f"%%skills tables\n{SKILL}",
+      "%memory revert {last}"),
     *("%skills new fresh", "%skills remove fresh", "session.files['/SOUL.md'] = 'calm'", "%memory add three"),
     *("%agent rewind 0 --memory", "%agent undo", "%memory forget --yes three"),
-)
+)  # fmt: skip
 
 
 CLICK = """

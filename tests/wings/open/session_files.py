@@ -112,8 +112,7 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "prompts": lambda s: [turn.prompt for turn in s.index.turns],
     "tools": lambda s: [turn.tools for turn in s.index.turns],
     "purposes": lambda s: [call.purpose for call in s.index.turns[0].calls],
-    "prompt": lambda s: s.content(1).prompt,
-    "text": lambda s: s.content(1).text,
+    "prompt": lambda s: s.content(1).prompt, "text": lambda s: s.content(1).text,
     "edits": lambda s: [(edit.path, edit.after) for edit in s.content(1).edits],
     "edited": lambda s: [edit.path for edit in s.index.turns[0].edits],
     "hunks": lambda s: [edit.hunks for edit in s.content(1).edits if edit.hunks],
@@ -121,12 +120,11 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "sources": lambda s: [(m.text, m.source) for m in s.content(1).messages if m.source],
     "interrupted": lambda s: s.content(1).interrupted,
     "summaries": lambda s: [one.summary for one in s.content(1).compactions],
-    "notes": lambda s: of_kind(s, Notice, "text"),
-    "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
+    "notes": lambda s: of_kind(s, Notice, "text"), "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
     "results": lambda s: of_kind(s, ToolEnded, "result"),
     "statuses": lambda s: of_kind(s, ToolEnded, "id", "status"),
     **{name: attrgetter(f"index.{name}") for name in ("counts", "context", "compactions", "bad", "notices")},
-}
+}  # fmt: skip
 
 
 def figures(session: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -152,12 +150,10 @@ class Codex:
         return self.put("event_msg", type=type, **more)
 
     def prompt(self, text: str) -> Codex:
-        """What was typed: told twice."""
         self.item("message", role="user", content=[{"type": "input_text", "text": text}])
         return self.event("user_message", message=text)
 
     def says(self, text: str) -> Codex:
-        """An answer: told twice."""
         self.event("agent_message", message=text)
         return self.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
 
@@ -290,7 +286,6 @@ def claude_file(folder: Path) -> Path:
 
 
 def codex_file(folder: Path) -> Path:
-    """Two turns, with encrypted reasoning and a call."""
     log = Codex(base_instructions={"text": "You are Codex."}).put("turn_context", model="gpt-x", cwd="/w")
     log.prompt("List files").item("reasoning", summary=[], encrypted_content="ENCRYPTED")
     log.call("c1", cmd="ls").output("c1", "a\nb").tokens(9_000, 40, 8_000)
@@ -374,14 +369,9 @@ def own_file(folder: Path) -> Path:
 
 
 FORMATS: dict[str, Callable[[Path], Path]] = {
-    "claude-code": claude_file,
-    "codex": codex_file,
-    "pi": pi_file,
-    "langgraph": graph_file,
-    "opencode": opencode_file,
-    "deepnb": own_file,
-    "chat": chat_file,
-}
+    "claude-code": claude_file, "codex": codex_file, "pi": pi_file, "langgraph": graph_file, "opencode": opencode_file,
+    "deepnb": own_file, "chat": chat_file,
+}  # fmt: skip
 
 
 def stamps(folder: Path) -> dict[str, tuple[int, bytes]]:

@@ -42,18 +42,12 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
     assert of_kind(session, ToolEnded, "result", "status", "seconds") == [("1 x = 1", "ok", 3.0)]
 
 
-@every_row(
-    ("said", "told", "counts"),
-    [
-        (
-            ("u1 First", "a1 one", "u2 Wrong way", "a2 two", "u3<a1 Right way", "a3 three"),
-            [("First", 1), ("Right way", 1)],
-            {OTHER_BRANCHES: 1},
-        ),
-        (("u1 First", "a1 half", "u2<u1 Rather this", "a2 whole"), [("First", 0), ("Rather this", 1)], {}),
-        (("u1<a1 Go", "a1<u1 links that go round"), [("Go", 1)], {}),
-    ],
-)
+@every_row(("said", "told", "counts"), [
+    (("u1 First", "a1 one", "u2 Wrong way", "a2 two", "u3<a1 Right way", "a3 three"),
+     [("First", 1), ("Right way", 1)], {OTHER_BRANCHES: 1}),
+    (("u1 First", "a1 half", "u2<u1 Rather this", "a2 whole"), [("First", 0), ("Rather this", 1)], {}),
+    (("u1<a1 Go", "a1<u1 links that go round"), [("Go", 1)], {}),
+])  # fmt: skip
 def test_what_was_taken_back_is_left_out(tmp_path, said, told, counts):
     index = open_session(Claude().say(*said).write(tmp_path / "s.jsonl")).index
     assert (turns(index), index.counts, index.context) == (told, counts, 100)
@@ -180,19 +174,12 @@ def test_a_compaction_is_walked_over(tmp_path, named):
     assert session.content(1).messages[-1].source == "summarization"
 
 
-@every_row(
-    ("content", "more"),
-    [
-        ("Caveat: ...", {"isMeta": True}),
-        ("<local-command-stdout>ok</local-command-stdout>", {}),
-        ("<task-notification>done</task-notification>", {}),
-        ("[Request interrupted by user]", {}),
-        ("<system-reminder>be brief</system-reminder>", {}),
-        ("<ide_opened_file>a.py</ide_opened_file>", {}),
-        ("<bash-stdout>ok</bash-stdout>", {}),
-        ("Survey", {"isSidechain": True, "under": None}),
-    ],
-)
+@every_row(("content", "more"), [
+    ("Caveat: ...", {"isMeta": True}), ("<local-command-stdout>ok</local-command-stdout>", {}),
+    ("<task-notification>done</task-notification>", {}), ("[Request interrupted by user]", {}),
+    ("<system-reminder>be brief</system-reminder>", {}), ("<ide_opened_file>a.py</ide_opened_file>", {}),
+    ("<bash-stdout>ok</bash-stdout>", {}), ("Survey", {"isSidechain": True, "under": None}),
+])  # fmt: skip
 def test_what_travels_as_the_users_is_no_turn(tmp_path, content, more):
     log = Claude().say("u1 Go", "a1 x")
     log.user("n1", content, **more)
@@ -212,8 +199,7 @@ def test_a_prompt_typed_into_a_reply_counts_nothing_twice(file):
 def test_a_line_whose_parent_could_not_be_read_follows_the_one_before(file):
     lines = Claude().say("u1 Go", "a1 x", "u2 Lost", "a2 y").lines
     index = open_session(jsonl(file, *lines[:2], b'{"broken', lines[3])).index
-    assert (turns(index), index.bad) == ([("Go", 2)], 1)
-    assert "the parent of 1 line of it" in index.notices[0]
+    assert (turns(index), index.bad) == ([("Go", 2)], 1) and "the parent of 1 line of it" in index.notices[0]
 
 
 def test_titles(file):
@@ -293,29 +279,18 @@ NOTE = {"type": "create", "filePath": "/w/memory/2026-01-01.md", "content": "not
 MULTI = [{"old_string": "a", "new_string": "b"}]
 
 
-@every_row(
-    ("block", "structured", "found"),
-    [
-        (
-            calls("t1", "Edit", file_path="/w/CLAUDE.md", old_string="tea", new_string="coffee"),
-            {"toolUseResult": OLD},
-            [("/w/CLAUDE.md", "- tea\n", None, (("tea", "coffee"),))],
-        ),
-        (
-            calls("t1", "MultiEdit", file_path="/w/.claude/rules.md", edits=MULTI),
-            {"toolUseResult": {"filePath": "/w/.claude/rules.md", "originalFile": None}},
-            [("/w/.claude/rules.md", None, None, (("a", "b"),))],
-        ),
-        (
-            calls("t1", "Write", file_path="/w/memory/2026-01-01.md", content="note\n"),
-            {"toolUseResult": NOTE},
-            [("/w/memory/2026-01-01.md", None, "note\n", None)],
-        ),
-        (calls("t1", "Write", file_path="/w/AGENTS.md", content="x"), {"error": True}, []),
-        (calls("t1", "Write", file_path="/w/memory/pool.c", content="x"), {}, []),
-        (calls("t1", "Read", file_path="/w/AGENTS.md"), {}, []),
-    ],
-)
+@every_row(("block", "structured", "found"), [
+    (calls("t1", "Edit", file_path="/w/CLAUDE.md", old_string="tea", new_string="coffee"),
+     {"toolUseResult": OLD}, [("/w/CLAUDE.md", "- tea\n", None, (("tea", "coffee"),))]),
+    (calls("t1", "MultiEdit", file_path="/w/.claude/rules.md", edits=MULTI),
+     {"toolUseResult": {"filePath": "/w/.claude/rules.md", "originalFile": None}},
+     [("/w/.claude/rules.md", None, None, (("a", "b"),))]),
+    (calls("t1", "Write", file_path="/w/memory/2026-01-01.md", content="note\n"),
+     {"toolUseResult": NOTE}, [("/w/memory/2026-01-01.md", None, "note\n", None)]),
+    (calls("t1", "Write", file_path="/w/AGENTS.md", content="x"), {"error": True}, []),
+    (calls("t1", "Write", file_path="/w/memory/pool.c", content="x"), {}, []),
+    (calls("t1", "Read", file_path="/w/AGENTS.md"), {}, []),
+])  # fmt: skip
 def test_edits_of_memory(tmp_path, block, structured, found):
     log = Claude().say("u1 Remember")
     log.reply("a1", "m1", block)
@@ -332,13 +307,8 @@ def test_bytes_that_break_naive_readers(file):
     odd = (b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000)
     session = open_session(jsonl(file, *lines, *odd, bom=True, tail=b'{"type":"user","uuid":"u9","mess'))
     index = session.index
-    assert len(index.turns) == 1
-    assert session.content(1).prompt == "one\u2028two\u2029three\x85four\x0bfive"
-    assert index.bad == 6
-    assert index.notices == ("the last line is cut: its writer may still be at work",)
-
-
-def test_lines_with_carriage_returns_and_half_of_a_surrogate_pair(file):
+    assert len(index.turns) == 1 and session.content(1).prompt == "one\u2028two\u2029three\x85four\x0bfive"
+    assert index.bad == 6 and index.notices == ("the last line is cut: its writer may still be at work",)
     Claude().say("u1 Go", "a1 x").write(file)
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n").replace(b'"Go"', b'"\\ud83d"'))
     session = open_session(file)
@@ -375,16 +345,11 @@ def heard(file, lines) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
 
 @every_row(
     ("lines", "again"),
-    [
-        (talk(1, 2, 3) + talk(1, 2, 3)[-2:], 2),
-        (talk(1, 2, 3) * 2, 6),
-        (talk(1, 2, 3) * 5, 24),
-        (talk(1, 2) + talk(1, 2)[:3] + talk(3, root="a2"), 3),
-        (talk(1, 2, 3) + talk(1, 2)[2:] + talk(1), 4),
-        (talk(1, 2, 3) + talk(3, root="a1"), 2),
-    ],
+    [(talk(1, 2, 3) + talk(1, 2, 3)[-2:], 2), (talk(1, 2, 3) * 2, 6), (talk(1, 2, 3) * 5, 24),
+     (talk(1, 2) + talk(1, 2)[:3] + talk(3, root="a2"), 3), (talk(1, 2, 3) + talk(1, 2)[2:] + talk(1), 4),
+     (talk(1, 2, 3) + talk(3, root="a1"), 2)],
     ids=lambda value: value if isinstance(value, int) else len(value),
-)
+)  # fmt: skip
 def test_what_is_in_the_file_again_is_read_once(tmp_path, lines, again):
     told, notices = heard(tmp_path / "s.jsonl", lines)
     assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")]
@@ -399,14 +364,11 @@ def test_of_a_line_that_is_there_again_the_later_words_count(tmp_path):
 
 @every_row(
     ("lines", "numbers", "times"),
-    [
-        (talk(1) + talk(9), [1, 9], "once"),
-        (talk(1, 2) + talk(8, 9), [1, 2, 8, 9], "once"),
-        (talk(1, 2) + talk(5) + talk(8, 9), [1, 2, 5, 8, 9], "2 times"),
-        (talk(1, 2) + talk(8) + talk(1, 2), [1, 2, 8], "once"),
-    ],
+    [(talk(1) + talk(9), [1, 9], "once"), (talk(1, 2) + talk(8, 9), [1, 2, 8, 9], "once"),
+     (talk(1, 2) + talk(5) + talk(8, 9), [1, 2, 5, 8, 9], "2 times"),
+     (talk(1, 2) + talk(8) + talk(1, 2), [1, 2, 8], "once")],
     ids=lambda value: value if isinstance(value, list) else "",
-)
+)  # fmt: skip
 def test_what_was_said_before_the_context_was_cleared_is_shown_before(tmp_path, lines, numbers, times):
     lines[-1]["isSidechain"] = False
     told, notices = heard(tmp_path / "s.jsonl", lines)
@@ -426,5 +388,4 @@ def test_what_was_taken_back_before_the_context_was_cleared_stays_out(tmp_path):
 def test_lines_that_name_no_parents_are_read_in_order(tmp_path, gone):
     lines = [{k: v for k, v in line.items() if k not in gone} for line in talk(1, 2, 3)]
     told, notices = heard(tmp_path / "s.jsonl", lines)
-    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")]
-    assert notices == ()
+    assert told == [("q1", "r1"), ("q2", "r2"), ("q3", "r3")] and notices == ()

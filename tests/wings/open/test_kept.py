@@ -1,5 +1,6 @@
-"""Threads of LangGraph in a PostgreSQL database, opened by its address: read, and not written."""
+"""Threads of LangGraph in a PostgreSQL database, read and not written; what was taken out of a kept session."""
 
+from pathlib import Path
 from typing import Any
 
 import ormsgpack
@@ -7,6 +8,9 @@ import pytest
 
 from deepnb import Session, list_sessions, open_session
 from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.wings.open import opening
+from tests.persistence.test_taken import WORDS, Talker
+from tests.persistence.test_taken import short as short
 from tests.support import postgres
 from tests.wings.open.hostile_values import SAID, evil_folder, packed, read_all, watched
 from tests.wings.open.session_files import graph_threads
@@ -30,8 +34,7 @@ def test_a_postgresql_database_is_read_and_not_written(postgres_server: str) -> 
     assert [turn.first_words for turn in opened.turns] == ["Note it", "Goodbye"]
     assert opened.memory.text() == "/AGENTS.md\n\n- tea, no sugar\n"
     assert opened.index.path == url and "pass-word" not in repr(opened.index)
-    assert opened.fork("live") == "live"
-    assert session.run("Hello").number == 3
+    assert opened.fork("live") == "live" and session.run("Hello").number == 3
     assert [held.line for held in session.memory.pending()] == ["- tea, no sugar"]
     session.close()
     with psycopg.connect(url) as connection:
@@ -87,3 +90,15 @@ def test_no_class_that_a_value_names_is_made(postgres_server, tmp_path, monkeypa
 def counts(connection: Any) -> list[int]:
     tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
     return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+def test_what_was_taken_out_of_the_state_is_read(tmp_path: Path) -> None:
+    kept = Session(Talker(), persist=tmp_path / "k.db")
+    for n in range(24):
+        kept.run(f"question {n}: {WORDS}")
+    assert sum(turn.compacted for turn in kept.turns) >= 2
+    opened = opening.open_session(tmp_path / "k.db")
+    assert [turn.prompt[:12] for turn in opened.index.turns] == [turn.prompt[:12] for turn in kept.turns]
+    told = [m for n in range(1, len(kept.turns) + 1) for m in opened.content(n).messages]
+    assert [m.text for m in told if m.source is None] == [m.text for m in kept.snapshot.messages]
+    kept.close()

@@ -64,11 +64,9 @@ def test_a_deep_agent_without_its_graph(deep):
     assert (index.kind, index.id, index.cwd) == ("LangGraph", "main", "/w")
     assert [turn.prompt for turn in index.turns] == [f"Step {n}" for n in range(30)]
     told = [m for n in range(1, 31) for m in session.content(n).messages]
-    assert [m.text for m in told] == [m.text for m in messages]
-    assert len(told) == len(messages) == 120
+    assert [m.text for m in told] == [m.text for m in messages] and len(told) == len(messages) == 120
     assert [t.tools for t in index.turns[1:]] == [{"write_file": 1}] * 29
-    assert index.turns[5].calls[-1].usage == Usage(900, 7, 800)
-    assert index.context == 900
+    assert index.turns[5].calls[-1].usage == Usage(900, 7, 800) and index.context == 900
     assert [e.path for e in index.turns[7].edits] == ["/memory/7.md"]
     assert session.content(8).edits[0].after == "note 7\n"
     assert all(turn.started.endswith("Z") for turn in index.turns)
@@ -121,8 +119,7 @@ def test_threads(tmp_path):
     talk(path, "two", thread="b")
     rows = list_sessions(path)
     assert [(r.id, r.prompt, r.kind) for r in rows] == [("b", "two", "LangGraph"), ("a", "one", "LangGraph")]
-    assert all(r.at for r in rows)
-    assert open_session(path).index.id == "b"
+    assert all(r.at for r in rows) and open_session(path).index.id == "b"
     assert open_session(path, "a").index.turns[0].prompt == "one"
     with pytest.raises(NotFoundError, match="no thread c: it has b, a"):
         open_session(path, "c")
@@ -137,8 +134,7 @@ def test_a_fork_made_last_wins(tmp_path):
         agent.invoke({"messages": [HumanMessage("wrong")]}, config())
         agent.invoke({"messages": [HumanMessage("right")]}, at)
     index = open_session(path).index
-    assert [t.prompt for t in index.turns] == ["one", "right"]
-    assert index.counts == {OTHER_BRANCHES: 1}
+    assert [t.prompt for t in index.turns] == ["one", "right"] and index.counts == {OTHER_BRANCHES: 1}
 
 
 def test_what_is_only_in_the_wal_is_seen_and_nothing_changes(tmp_path):
@@ -187,14 +183,10 @@ def put(path, channel_values, metadata=None, dumps=None):
     return path
 
 
-@every_row(
-    ("kind", "value", "why"),
-    [
-        ("pickle", b"\x80\x04.", "'pickle', which are not read"),
-        ("msgpack+aes", b"x", "encrypted"),
-        ("msgpack", b"\xc1\xc1", "damaged"),
-    ],
-)
+@every_row(("kind", "value", "why"), [
+    ("pickle", b"\x80\x04.", "'pickle', which are not read"), ("msgpack+aes", b"x", "encrypted"),
+    ("msgpack", b"\xc1\xc1", "damaged"),
+])  # fmt: skip
 def test_what_is_not_read_is_one_line(tmp_path, kind, value, why):
     path = put(tmp_path / "a.db", {}, dumps=lambda _: (kind, value))
     with pytest.raises(DeepnbError, match=why):

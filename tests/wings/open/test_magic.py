@@ -78,26 +78,16 @@ def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch
     assert "rule-based model" in shell.ok("%agent open sesame")
 
 
-@every_row(
-    "line",
-    [
-        *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
-        *(
-            "agent tools",
-            "agent record a.jsonl",
-            "agent persist a.db",
-            "agent panel threads",
-            "agent --thread main hello",
-        ),
-        pytest.param("agent package out", marks=wing("package")),
-        pytest.param("agent --bg hello", marks=wing("compare")),
-        pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
-        *("agent history --bring 1", "agent subagents add x", "skills", "skills new x", "agent approve"),
-        *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "memory log"),
-        *("memory accept p1", "memory keep out", "memory edit"),
-        *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
-    ],
-)
+@every_row("line", [
+    *("agent hello", "agent rewind 1", "agent undo", "agent compact", "agent resume", "agent new b", "agent mount"),
+    *("agent tools", "agent record a.jsonl", "agent persist a.db", "agent panel threads", "agent --thread main hello"),
+    pytest.param("agent package out", marks=wing("package")), pytest.param("agent --bg hello", marks=wing("compare")),
+    pytest.param("agent --compare memory_refresh=call,delta hello", marks=wing("compare")),
+    *("agent history --bring 1", "agent subagents add x", "skills", "skills new x", "agent approve"),
+    *("memory add x", "memory forget x", "memory flush", "memory promote", "memory rm /w/CLAUDE.md", "memory log"),
+    *("memory accept p1", "memory keep out", "memory edit"),
+    *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
+])  # fmt: skip
 def test_what_would_change_something_is_refused_in_one_line(shell: Shell, file: Path, line: str) -> None:
     shell.ok(f"%agent open {file}")
     assert shell.fails(f"%{line}") == REFUSED
@@ -112,8 +102,7 @@ def test_switching_between_opened_and_own_threads(shell: Shell, file: Path) -> N
     assert shell.ok("%agent hello again")
     assert shell.ok("%agent switch claude-code-1f0c2a3b").startswith("opened · Claude Code")
     assert shell.fails("%agent switch nowhere").startswith("no thread 'nowhere'")
-    assert isinstance(deepnb.current(), OpenedSession)
-    assert "offline" in shell.ok("%agent use offline")
+    assert isinstance(deepnb.current(), OpenedSession) and "offline" in shell.ok("%agent use offline")
     assert not isinstance(deepnb.current(), OpenedSession)
 
 
@@ -134,8 +123,7 @@ def test_going_on_from_a_turn(shell: Shell, file: Path) -> None:
 def test_dropping_what_is_offered(shell: Shell, file: Path) -> None:
     shell.ok(f"%agent open {file}")
     shell.ok("%agent fork live")
-    assert shell.ok("%memory drop all") == "dropped 2 changes\n"
-    assert "nothing" in shell.ok("%memory pending")
+    assert shell.ok("%memory drop all") == "dropped 2 changes\n" and "nothing" in shell.ok("%memory pending")
 
 
 def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
@@ -143,8 +131,7 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
         shell.ok(f"%agent open {claude_file(tmp_path / name)}")
     assert deepnb.current().thread == "claude-code-1f0c2a3b-2"
     shell.ok(f"%agent open {tmp_path}/a/claude.jsonl")
-    assert deepnb.current().thread == "claude-code-1f0c2a3b"
-    assert len(sessions(shell).opened) == 2
+    assert deepnb.current().thread == "claude-code-1f0c2a3b" and len(sessions(shell).opened) == 2
 
 
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:

@@ -83,14 +83,10 @@ def test_a_database_with_a_subagent_a_compaction_and_memory(tmp_path):
     assert [e.status for e in session.content(2).events if isinstance(e, ToolEnded)] == ["cut"]
 
 
-@every_row(
-    ("revert", "prompts", "left", "calls"),
-    [
-        ({"messageID": "m3"}, ["First"], 1, 1),
-        ({"messageID": "m2"}, ["First"], 1, 0),
-        ({"messageID": "gone"}, ["First", "Second"], 0, 1),
-    ],
-)
+@every_row(("revert", "prompts", "left", "calls"), [
+    ({"messageID": "m3"}, ["First"], 1, 1), ({"messageID": "m2"}, ["First"], 1, 0),
+    ({"messageID": "gone"}, ["First", "Second"], 0, 1),
+])  # fmt: skip
 @every_row("how", [DATABASE, EXPORT])
 def test_what_was_taken_back_does_not_count(tmp_path, how, revert, prompts, left, calls):
     folder = tmp_path / how / json.dumps(sorted(revert.values())).strip('[]"').replace('", "', "-")

@@ -40,22 +40,17 @@ GEMINI = {"projectHash": "x", "messages": [{"type": "user", "content": "hi"}]}
 REFUSED = {
     "empty": (b"", "is empty"),
     "gemini": (json.dumps(GEMINI, indent=1).encode(), "Gemini CLI"),
-    "langsmith": (
-        json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
-        "LangSmith",
-    ),
+    "langsmith": (json.dumps({"id": "x", "run_type": "llm", "trace_id": "y", "dotted_order": "z"}).encode(),
+                  "LangSmith"),
     "codex exec": (b'{"type":"thread.started","thread_id":"x"}\n', "codex exec --json"),
     "notebook": (json.dumps({"nbformat": 4, "cells": []}, indent=1).encode(), "a notebook"),
     "text": (b"hello\n", "is a file of no kind that is known here: sessions of Claude Code, Codex, OpenCode"),
     "json": (b'{"a": 1}\n', "is JSON of no kind that is known here with a: sessions of Claude Code, Codex, OpenCode"),
-    "other": (
-        b'{"role": "model", "parts": [{"text": "a"}]}\n',
-        "is JSON of no kind that is known here with role, parts",
-    ),
-    "number": (b"17", "a file of no kind"),
-    "binary": (bytes(range(256)), "a file of no kind"),
+    "other": (b'{"role": "model", "parts": [{"text": "a"}]}\n',
+              "is JSON of no kind that is known here with role, parts"),
+    "number": (b"17", "a file of no kind"), "binary": (bytes(range(256)), "a file of no kind"),
     "deep": (b"[" * 100_000, "a file of no kind"),
-}
+}  # fmt: skip
 
 
 @every_row(
@@ -75,8 +70,7 @@ def test_a_file_of_no_known_kind_is_refused_with_what_it_seems_to_be(tmp_path, n
     (tmp_path / "a.jsonl").write_bytes(content)
     with pytest.raises(InvalidError) as raised:
         open_session(tmp_path / "a.jsonl")
-    assert what in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert what in str(raised.value) and "\n" not in str(raised.value)
 
 
 @every_row(
@@ -96,7 +90,7 @@ def test_other_databases(tmp_path, tables, what):
         open_session(tmp_path / "b.db")
 
 
-def test_what_is_no_file(tmp_path):
+def test_what_is_no_file_and_turns_that_are_not_there(tmp_path):
     with pytest.raises(NotFoundError):
         open_session(tmp_path / "gone.jsonl")
     with pytest.raises(InvalidError, match="is a directory"):
@@ -104,9 +98,6 @@ def test_what_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(RefusedError, match="is not a file"):
         open_session(tmp_path / "pipe.jsonl")
-
-
-def test_turns_that_are_not_there(tmp_path):
     session = open_session(claude(tmp_path / "s.jsonl"))
     for number in (0, 2, -1):
         with pytest.raises(NotFoundError, match="has turns 1 to 1"):
@@ -130,8 +121,7 @@ def test_a_directory(tmp_path):
     ]  # fmt: skip
     assert [(row.id, "database" in row.problem) for row in rows if row.problem] == [("broken", True)]
     assert all(row.bytes == os.path.getsize(row.path) for row in rows if not row.problem)
-    assert sorted(tmp_path.rglob("*")) == before
-    assert len(list_sessions(tmp_path, most=1)) == 1
+    assert sorted(tmp_path.rglob("*")) == before and len(list_sessions(tmp_path, most=1)) == 1
 
 
 def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
@@ -149,8 +139,7 @@ def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(json, "loads", loads)
     (row,) = list_sessions(tmp_path)
-    assert row.prompt == "Begin"
-    assert sum(read) < file.stat().st_size / 2
+    assert row.prompt == "Begin" and sum(read) < file.stat().st_size / 2
 
 
 def test_formats_of_others(tmp_path, monkeypatch):

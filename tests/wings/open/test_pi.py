@@ -1,14 +1,16 @@
-"""Sessions of pi, versions 1 to 3, and of OpenClaw."""
+"""Sessions of pi, versions 1 to 3, and of OpenClaw; and conversations as `{"messages": [...]}`."""
 
+import json
 from typing import Any
 
 import pytest
 
-from deepnb.values.turn import Usage
-from deepnb.wings.open.opening import open_session
+from deepnb.values.errors import NotFoundError
+from deepnb.values.turn import ToolEnded, ToolStarted, Usage
+from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from tests.support.tables import every_row
-from tests.wings.open.session_files import Pi, figures, jsonl, says
+from tests.wings.open.session_files import Pi, figures, jsonl, of_kind, says, turns
 
 
 @pytest.fixture
@@ -97,10 +99,59 @@ def test_a_compaction(read, version):
     kept = {"firstKeptEntryIndex": 2} if version == 1 else {"firstKeptEntryId": "a2"}
     log.put("c1", "compaction", summary="So far.", tokensBefore=175_004, **kept)
     index = read(log).index
-    assert (index.context, index.compactions) == (None, 1)
-    assert index.turns[0].compactions[0].before == 175_004
+    assert (index.context, index.compactions) == (None, 1) and index.turns[0].compactions[0].before == 175_004
     log.message("a3", "user", "Second")
     log.answer("a4", says("two"))
     session = read(log)
     assert (session.index.context, session.index.compactions, len(session.index.turns)) == (100, 1, 2)
     assert session.content(1).compactions[0].summary == "So far."
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
+MESSAGES = [
+    {"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "4"}, {"role": "assistant", "content": "4"},
+]  # fmt: skip
+OLD = [
+    *MESSAGES[:2],
+    {"role": "assistant", "content": None, "function_call": CALL["function"]},
+    {"role": "function", "name": "calc", "content": "4"},
+    MESSAGES[-1],
+]
+
+
+def check(session):
+    index, content = session.index, session.content(1)
+    assert (turns(index), index.turns[0].tools) == ([("2+2?", 2)], {"calc": 1})
+    assert (index.context, index.system_prompt) == (None, "Be brief.")
+    assert (content.prompt, content.text) == ("2+2?", "4")
+    assert of_kind(session, ToolStarted, "name", "args") == [("calc", {"x": "2+2"})]
+    assert of_kind(session, ToolEnded, "result") == ["4"]
+    assert index.turns[0].calls[0].budget.parts["system"] == 3
+
+
+@every_row("value", [{"messages": MESSAGES}, MESSAGES, {"messages": OLD}])
+@every_row("indent", [None, 2])
+def test_one_value_in_a_file(tmp_path, value, indent):
+    (tmp_path / "a.json").write_text(json.dumps(value, indent=indent))
+    check(open_session(tmp_path / "a.json"))
+
+
+def test_several_conversations(tmp_path):
+    other = {"messages": [{"role": "user", "content": "Another"}, {"role": "assistant", "content": "Yes."}]}
+    file = jsonl(tmp_path / "a.jsonl", {"messages": MESSAGES}, b"broken", other)
+    first = open_session(file)
+    check(first)
+    assert (first.index.bad, first.index.notices[-1]) == (1, "the file has 2 conversations: this is 1")
+    assert [(row.id, row.prompt) for row in list_sessions(file)] == [("1", "2+2?"), ("2", "Another")]
+    assert open_session(file, "2").index.turns[0].prompt == "Another"
+    with pytest.raises(NotFoundError, match="conversations 1 to 2"):
+        open_session(file, "3")
+
+
+def test_arguments_that_are_no_json(tmp_path):
+    call = {"id": "c1", "function": {"name": "calc", "arguments": "2+2"}}
+    asked = {"role": "assistant", "content": "x", "tool_calls": [call]}
+    session = open_session(jsonl(tmp_path / "a.jsonl", {"messages": [MESSAGES[1], asked]}))
+    assert of_kind(session, ToolStarted, "args") == [{"arguments": "2+2"}]

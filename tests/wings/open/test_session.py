@@ -46,8 +46,7 @@ def test_its_turns_figures_context_and_transcript(opened: OpenedSession) -> None
     assert [turn.first_words for turn in opened.turns] == prompts
     assert (opened.turn(1).text, opened.model) == ("North sells most.", "claude-x")
     ledger = opened.ledger()
-    assert list(ledger["reported"]) == [100, 1_096, 100, 2_096, 100, 996]
-    assert ledger[NOT_RECORDED].iloc[1] > 0
+    assert list(ledger["reported"]) == [100, 1_096, 100, 2_096, 100, 996] and ledger[NOT_RECORDED].iloc[1] > 0
     budget = opened.budget()
     assert budget is not None and (budget.total, budget.reported, budget.exact) == (996, 996, False)
     assert budget.rule.trigger_tokens is None and budget.left is None
@@ -75,35 +74,17 @@ def test_its_memory_turn_by_turn_its_history_and_what_a_search_finds(opened: Ope
     assert len(opened.search("")) == 0
 
 
-@every_row(
-    "act",
-    [
-        lambda s: s.run("x"),
-        lambda s: list(s.resume()),
-        lambda s: s.rewind(1),
-        lambda s: s.new("b"),
-        lambda s: s.undo(),
-        lambda s: s.compact(),
-        lambda s: s.flush(),
-        lambda s: s.bring_back(1),
-        lambda s: s.memory.add("x"),
-        lambda s: s.memory.write("/AGENTS.md", "x"),
-        lambda s: s.memory.remove("/w/CLAUDE.md"),
-        lambda s: s.files.__setitem__("/x", "y"),
-        lambda s: s.skills.new("tidy"),
-        lambda s: s.use("offline"),
-        lambda s: s.mount("/x", "state"),
-        lambda s: s.configure(max_steps=2),
-        pytest.param(lambda s: s.start("x"), marks=wing("compare")),
-        lambda s: s.memory.keep("never-made"),
-        lambda s: s.memory.daily("x"),
-        lambda s: s.subagents.new("x"),
-        lambda s: s.tools.add(len),
-        lambda s: s.persist("never-made.db"),
-        lambda s: s.record("never-made.jsonl"),
-        pytest.param(lambda s: s.package("never-made", write=True), marks=wing("package")),
-    ],
-)
+@every_row("act", [
+    lambda s: s.run("x"), lambda s: list(s.resume()), lambda s: s.rewind(1), lambda s: s.new("b"), lambda s: s.undo(),
+    lambda s: s.compact(), lambda s: s.flush(), lambda s: s.bring_back(1), lambda s: s.memory.add("x"),
+    lambda s: s.memory.write("/AGENTS.md", "x"), lambda s: s.memory.remove("/w/CLAUDE.md"),
+    lambda s: s.files.__setitem__("/x", "y"), lambda s: s.skills.new("tidy"), lambda s: s.use("offline"),
+    lambda s: s.mount("/x", "state"), lambda s: s.configure(max_steps=2),
+    pytest.param(lambda s: s.start("x"), marks=wing("compare")),
+    lambda s: s.memory.keep("never-made"), lambda s: s.memory.daily("x"), lambda s: s.subagents.new("x"),
+    lambda s: s.tools.add(len), lambda s: s.persist("never-made.db"), lambda s: s.record("never-made.jsonl"),
+    pytest.param(lambda s: s.package("never-made", write=True), marks=wing("package")),
+])  # fmt: skip
 def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
     before = stamps(Path(opened.index.path).parent)
     with pytest.raises(DeepnbError, match=r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N"):
@@ -270,23 +251,17 @@ def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: 
     assert foreign_as_the_users(Desk(shell, tmp_path), {"opened": obeyed}) == []
 
 
-def test_the_context_of_all_calls_and_the_compaction_between_them(tmp_path: Path) -> None:
+def test_figures_of_a_file_what_is_not_known_of_them_and_sizes_in_words(tmp_path: Path) -> None:
     figures = open_session(claude_file(tmp_path)).figures
     assert context_series(figures)[:2] == ([100, 1_096, 100, 2_096, 100, 996], [4])
-
-
-def test_a_long_series_keeps_its_peaks_and_marks() -> None:
-    figures = [n % 100 for n in range(10_000)]
-    tops, marks = sampled(figures, [5_000, 9_999], 50)
-    assert (len(tops), max(tops), min(tops)) == (50, 99, 99)
-    assert marks == [25, 49]
-    assert sampled([3, 1], [1], 50) == ([3, 1], [1])
-
-
-def test_a_budget_says_what_is_not_known(tmp_path: Path) -> None:
     text = BudgetView(open_session(claude_file(tmp_path)).budget()).text()
     assert "window unknown" in text and "when the context is compacted is not recorded" in text
     assert "  ?  not recorded" in text and "until the trigger" not in text and "compacts at" not in text
+    tops, marks = sampled([n % 100 for n in range(10_000)], [5_000, 9_999], 50)
+    assert (len(tops), max(tops), min(tops)) == (50, 99, 99) and marks == [25, 49]
+    assert sampled([3, 1], [1], 50) == ([3, 1], [1])
+    told = [size(n) for n in (1, 999, 1_500, 201_700_000, 3 * 10**9)]
+    assert told == ["1 byte", "999 bytes", "1.5 kB", "201.7 MB", "3.0 GB"]
 
 
 def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
@@ -295,22 +270,14 @@ def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
     assert "opened · pi · 1 turn " in text and "(no words)" in text and "12 bytes" in text
 
 
-@every_row(
-    ("path", "several", "cell"),
-    [
-        ("/a/b.jsonl", False, "%agent open /a/b.jsonl"),
-        ("/a b/c.db", True, "%agent open '/a b/c.db' --thread t:1"),
-        ("/it's.jsonl", False, 'deepnb.open_session("/it\'s.jsonl")'),
-        ("/a\n.db", True, "deepnb.open_session('/a\\n.db', 't:1')"),
-    ],
-)
+@every_row(("path", "several", "cell"), [
+    ("/a/b.jsonl", False, "%agent open /a/b.jsonl"),
+    ("/a b/c.db", True, "%agent open '/a b/c.db' --thread t:1"),
+    ("/it's.jsonl", False, 'deepnb.open_session("/it\'s.jsonl")'),
+    ("/a\n.db", True, "deepnb.open_session('/a\\n.db', 't:1')"),
+])  # fmt: skip
 def test_the_cell_that_opens_a_session(path: str, several: bool, cell: str) -> None:
     assert open_cell(SessionRow(path, "t:1", "pi", several=several)) == cell
-
-
-def test_a_size_in_words() -> None:
-    told = [size(n) for n in (1, 999, 1_500, 201_700_000, 3 * 10**9)]
-    assert told == ["1 byte", "999 bytes", "1.5 kB", "201.7 MB", "3.0 GB"]
 
 
 EDIT = {"filePath": "/w/CLAUDE.md", "oldString": "coffee", "newString": "tea", "originalFile": "- coffee\n"}

@@ -36,8 +36,7 @@ def test_an_exported_thread(exported):
     for turn, mine in zip(index.turns, own.turns, strict=True):
         assert [c.usage.input for c in turn.calls] == [c.usage.input for c in mine.calls]
         content = session.content(turn.number)
-        assert (content.text, content.prompt) == (mine.text, mine.prompt)
-        assert tools(content) == tools(mine)
+        assert (content.text, content.prompt) == (mine.text, mine.prompt) and tools(content) == tools(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
     assert of_kind(session, TextDelta, "text", "path") == [("Surveyed.", ("t0",)), ("Done.", ())]
 
@@ -81,13 +80,11 @@ def test_a_compaction_and_a_line_written_twice(tmp_path):
 
 def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
     lines = [
-        *GO,
-        line(5, "turn", turn=2, model="m"),
+        *GO, line(5, "turn", turn=2, model="m"),
         line(6, "message", turn=2, id="3", parent="2", role="user", text="Wrong"),
         line(7, "compacted", turn=2, cutoff=2, summary="So far.", before=900, after=100),
-        line(8, "notice", turn=2, text="a notice"),
-        line(9, "rewind", what="rewind to 1", head="2"),
-    ]
+        line(8, "notice", turn=2, text="a notice"), line(9, "rewind", what="rewind to 1", head="2"),
+    ]  # fmt: skip
     session = open_session(jsonl(tmp_path / "a.jsonl", *lines))
     assert turns(session.index) == [("Go", 1)]
     assert (session.index.compactions, session.index.context, session.index.counts) == (0, 500, {OTHER_BRANCHES: 1})

@@ -161,37 +161,9 @@ def test_what_can_t_be_written_says_why(notebook: Any, reason: str) -> None:
     assert "TOOLS = []" in module.text and "def f" not in module.text
 
 
-def test_a_refused_tool_leaves_nothing_behind(notebook: Any) -> None:
+def test_a_refused_tool_leaves_nothing_behind_and_what_only_looks_secret_is_packaged(notebook: Any) -> None:
     names = notebook("import threading\nSPARE = 1\nlock = threading.Lock()\ndef f():\n    return SPARE, lock")
     assert module_of([names["f"]]).text.count("SPARE") == 0
-
-
-@every_row(
-    "cell",
-    [
-        f"TOKEN = '{KEY}'\ndef f():\n    return TOKEN",
-        f"def f():\n    return '{KEY}'",
-        f"def f():\n    # {KEY}\n    return 1",
-        f"def f(key='{KEY}'):\n    return 1",
-        f"CONFIG = {{'deep': ['{KEY}']}}\ndef g():\n    return CONFIG\ndef f():\n    return g()",
-        "password = 'hunter2-hunter2'\ndef f():\n    return password",
-        f"SECRET_DOOR = '{DOOR}'\ndef f():\n    return SECRET_DOOR",
-        f"door = ['{DOOR}']\ndef f():\n    return door",
-        f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
-        "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
-        f"place = '{CHANCE}'\ndef f():\n    return place",
-        f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
-    ],
-)
-def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
-    module = module_of([notebook(cell)["f"]])
-    (reason,) = why(module).values()
-    assert "read it from os.environ" in reason
-    told = module.text + reason
-    assert not any(one in told for one in (KEY, DOOR, CHANCE, "hunter2", "otter lamp"))
-
-
-def test_names_and_values_that_only_look_so_are_packaged(notebook: Any) -> None:
     names = notebook(
         """
         KEY_COLUMN = "customer_id"
@@ -206,6 +178,26 @@ def test_names_and_values_that_only_look_so_are_packaged(notebook: Any) -> None:
         """
     )
     assert not module_of([names["f"]]).left_out
+
+
+@every_row("cell", [
+    f"TOKEN = '{KEY}'\ndef f():\n    return TOKEN", f"def f():\n    return '{KEY}'",
+    f"def f():\n    # {KEY}\n    return 1", f"def f(key='{KEY}'):\n    return 1",
+    f"CONFIG = {{'deep': ['{KEY}']}}\ndef g():\n    return CONFIG\ndef f():\n    return g()",
+    "password = 'hunter2-hunter2'\ndef f():\n    return password",
+    f"SECRET_DOOR = '{DOOR}'\ndef f():\n    return SECRET_DOOR",
+    f"door = ['{DOOR}']\ndef f():\n    return door",
+    f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
+    "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
+    f"place = '{CHANCE}'\ndef f():\n    return place",
+    f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
+])  # fmt: skip
+def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
+    module = module_of([notebook(cell)["f"]])
+    (reason,) = why(module).values()
+    assert "read it from os.environ" in reason
+    told = module.text + reason
+    assert not any(one in told for one in (KEY, DOOR, CHANCE, "hunter2", "otter lamp"))
 
 
 @pytest.mark.slow

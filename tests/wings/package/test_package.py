@@ -246,14 +246,11 @@ def test_none_of_the_credentials_that_the_gate_knows_is_in_the_files(tmp_path: P
         assert not [value for value in sample.values if value in text], sample
 
 
-@every_row(
-    "options",
-    [
-        {"system_prompt": f"The key is {KEY}."},
-        {"model": "openai:gpt-5.2", "base_url": "https://user:hunter2-hunter2@models.example/v1"},
-        {"model": ScriptedModel(answers=[KEY])},
-    ],
-)
+@every_row("options", [
+    {"system_prompt": f"The key is {KEY}."},
+    {"model": "openai:gpt-5.2", "base_url": "https://user:hunter2-hunter2@models.example/v1"},
+    {"model": ScriptedModel(answers=[KEY])},
+])  # fmt: skip
 def test_an_option_with_a_credential_is_refused(options: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with pytest.raises(RefusedError, match="can't be packaged") as error:
@@ -314,13 +311,10 @@ def test_what_can_t_be_a_directory_is_one_line(name: str, tmp_path: Path, monkey
         session().package(name)
 
 
-def test_a_tape_is_no_model(tmp_path: Path) -> None:
+def test_a_model_that_is_no_name_is_one_line(tmp_path: Path) -> None:
     s = Session(namespace={})
     s.replay(HERE / "openai.jsonl")
     with pytest.raises(DeepnbError, match="the model plays a tape"):
         s.package(tmp_path / "app")
-
-
-def test_a_model_object_is_used_by_its_name_first(tmp_path: Path) -> None:
     with pytest.raises(DeepnbError, match="the model is a ScriptedModel of this kernel: use one by its name"):
         session(model=ScriptedModel(answers=["hello"])).package(tmp_path / "app")

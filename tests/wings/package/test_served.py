@@ -99,8 +99,7 @@ def test_memory_is_asked_about_the_next_thread_has_it_and_notes_search_and_subag
     (waiting,) = served["asked"][-1]["__interrupt__"]
     assert waiting["value"]["name"] == "edit_file"
     (edited,) = (one for part in served["approved"] for one in (part.get("tools") or {}).get("messages", ()))
-    assert edited["status"] == "success"
-    assert served["files"]["/AGENTS.md"] == "# Rules\n\n- Use spaces.\n"
+    assert edited["status"] == "success" and served["files"]["/AGENTS.md"] == "# Rules\n\n- Use spaces.\n"
     system = json.dumps(served["requests"][3]["messages"][0]["content"])
     assert "Use spaces." in system and "Use tabs." not in system
 

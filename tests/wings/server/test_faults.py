@@ -19,7 +19,6 @@ SECRET = "Bearer zq7rw2lm9xc4vb6nt8yp"
 
 
 def fault(act: Callable[[], object], kind: type[deepnb.DeepnbError] = deepnb.DeepnbError) -> str:
-    """The one line of the error that something ends with."""
     with pytest.raises(kind) as error:
         act()
     line = error.value.typed
@@ -70,26 +69,19 @@ def test_a_list_that_fails_leaves_the_threads_that_are_known(server: LoopbackSer
     assert s.workspace.threads.names == ("main", "b")
 
 
-@every_row(
-    ("where", "wrong", "line"),
-    [
-        ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
-        ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
-        ("runs/stream", (404, "gone"), "the server at {url} has no such thing (404: gone): %agent threads lists"),
-        ("runs/stream", (409, "busy"), "a run is going on in this thread on the server: wait until it ends, or %agent"),
-        ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
-        ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
-        ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
-        (
-            "runs/stream",
-            (CUT, ""),
-            "lost the connection to {url}: %agent resume follows its run, if the server goes on",
-        ),
-        ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
-        ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
-        ("POST /threads ", (500, "oops"), ""),
-    ],
-)
+@every_row(("where", "wrong", "line"), [
+    ("runs/stream", (401, "no"), "{url}: a header is asked for (401: no): %agent use URL --header NAME asks"),
+    ("runs/stream", (403, "no"), "{url}: a header is asked for (403: no): %agent use URL --header NAME asks"),
+    ("runs/stream", (404, "gone"), "the server at {url} has no such thing (404: gone): %agent threads lists"),
+    ("runs/stream", (409, "busy"), "a run is going on in this thread on the server: wait until it ends, or %agent"),
+    ("runs/stream", (422, "odd\nodd"), "the server at {url} refused the request (422: odd odd)"),
+    ("runs/stream", (500, "oops"), "the server at {url} failed (500: oops): its log says why; then run the cell"),
+    ("runs/stream", (200, "not a stream"), "lost the connection to {url}: %agent resume follows its run, if the"),
+    ("runs/stream", (CUT, ""), "lost the connection to {url}: %agent resume follows its run, if the server goes on"),
+    ("GET .*/state", (500, "oops"), "the server at {url} failed (500: oops)"),
+    ("GET .*/state", (CUT, ""), "lost the connection to {url}"),
+    ("POST /threads ", (500, "oops"), ""),
+])  # fmt: skip
 def test_a_fault_is_one_line_and_the_thread_goes_on(where: str, wrong: tuple[int | str, str], line: str) -> None:
     with loopback_server() as server:
         s = on(server)
@@ -119,10 +111,12 @@ def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: Loop
     assert [(t.prompt, t.text, t.error) for t in s.turns][1:] == [("unheard", "Late.", None)]
 
 
-def test_nobody_answers() -> None:
+def test_an_address_where_nothing_answers_or_that_is_no_model() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     line = fault(lambda: deepnb.Session(graph=f"{url}/echo"))
     assert line == f"no server answers at {url}: start it, then run the cell again"
+    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
+        deepnb.Session().use("http://127.0.0.1:1/x")
 
 
 @every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
@@ -130,12 +124,9 @@ def test_an_address_that_is_none(address: str) -> None:
     assert "word" not in fault(lambda: deepnb.Session(graph=address)).replace("password", "")
 
 
-def test_an_assistant_that_is_not_there_names_those_that_are(server: LoopbackServer) -> None:
+def test_what_is_not_there_is_one_line(server: LoopbackServer) -> None:
     line = fault(lambda: deepnb.Session(graph=f"{server.url}/no"), deepnb.NotFoundError)
     assert "has no assistant 'no'" in line and line.endswith(f"%agent use {server.url}/echo")
-
-
-def test_something_else_answers(server: LoopbackServer) -> None:
     server.faults["assistants"] = (200, "hello")
     assert "is no LangGraph server" in fault(lambda: on(server), deepnb.InvalidError)
 
@@ -181,12 +172,9 @@ def test_the_header_goes_with_every_request_and_is_in_no_text(server, header, tm
     assert "the header X-Api-Key was not accepted (401: not [hidden])" in line
     server.faults["runs/stream"] = (500, f"why {SECRET.split()[1]}")
     texts = [
-        fault(lambda: header.run("no")),
-        repr(header),
-        repr(header.options),
-        str(header.features),
+        fault(lambda: header.run("no")), repr(header), repr(header.options), str(header.features),
         str(header.transcript().to_dict()),
-    ]
+    ]  # fmt: skip
     texts += [repr(header.options.graph.graph), *(str(t) for t in header.turns)]  # type: ignore[union-attr]
     texts.append(header.export(tmp_path / "a.html").read_text(encoding="utf-8"))
     assert not [text for text in texts if SECRET.split()[1] in text]
@@ -234,11 +222,6 @@ def test_without_the_sdk_the_line_says_what_to_install(monkeypatch: pytest.Monke
     assert line == "an agent on a server needs langgraph-sdk: pip install 'deepnb[server]'"
 
 
-def test_an_address_is_no_model() -> None:
-    with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
-        deepnb.Session().use("http://127.0.0.1:1/x")
-
-
 @pytest.mark.parametrize("lost", [(0,), (1,), (0, 2), (0, 1, 2)])
 def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: tuple[int, ...]) -> None:
     s = on(server)
@@ -258,5 +241,4 @@ def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: 
     assert said == [f"the server no longer has {turns} of thread main: %agent turns lists those it has"]
     assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
     assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
-    assert not [e for e in s.stream("five") if isinstance(e, Notice)]
-    assert len(server.threads) == 1
+    assert not [e for e in s.stream("five") if isinstance(e, Notice)] and len(server.threads) == 1

@@ -31,27 +31,13 @@ def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
         list(s.resume(word))
 
     steps: list[Any] = [
-        lambda: run("say hi"),
-        lambda: run("look b"),
-        lambda: run("write /a.md alpha"),
-        lambda: s.memory.add("Be brief."),
-        lambda: run("say more"),
-        lambda: s.backend.edit("/a.md", "alpha", "gamma"),
-        lambda: run("look c"),
-        lambda: run("task look inner"),
-        lambda: run("pay 3"),
-        lambda: decide(s.asked[0].approve()),
-        lambda: run("pay 4"),
-        lambda: decide(s.asked[0].reject("too much")),
-        lambda: run("fail"),
-        lambda: run("learn - Be brief.>- Be kind."),
-        lambda: s.fork("side", at=2),
-        lambda: run("say aside"),
-        lambda: s.switch("main"),
-        lambda: s.rewind(4),
-        lambda: s.undo(),
-        lambda: run("nap 2"),
-    ]
+        lambda: run("say hi"), lambda: run("look b"), lambda: run("write /a.md alpha"),
+        lambda: s.memory.add("Be brief."), lambda: run("say more"), lambda: s.backend.edit("/a.md", "alpha", "gamma"),
+        lambda: run("look c"), lambda: run("task look inner"), lambda: run("pay 3"),
+        lambda: decide(s.asked[0].approve()), lambda: run("pay 4"), lambda: decide(s.asked[0].reject("too much")),
+        lambda: run("fail"), lambda: run("learn - Be brief.>- Be kind."), lambda: s.fork("side", at=2),
+        lambda: run("say aside"), lambda: s.switch("main"), lambda: s.rewind(4), lambda: s.undo(), lambda: run("nap 2"),
+    ]  # fmt: skip
     assert len(steps) == STEPS
     for step in steps:
         step()
@@ -60,29 +46,22 @@ def play(s: deepnb.Session) -> Iterator[dict[str, Any]]:
 
 def left(s: deepnb.Session) -> dict[str, Any]:
     return {
-        "thread": s.thread,
-        "turns": [turn(t) for t in s.turns],
-        "state": state(s.snapshot),
-        "pending": s.pending,
+        "thread": s.thread, "turns": [turn(t) for t in s.turns], "state": state(s.snapshot), "pending": s.pending,
         "asked": [(call.name, call.args) for call in s.asked],
-    }
+    }  # fmt: skip
 
 
 def turn(t: Turn) -> dict[str, Any]:
     return {
-        "number": t.number,
-        "prompt": t.prompt,
-        "text": t.text,
-        "failed": t.error is not None,
+        "number": t.number, "prompt": t.prompt, "text": t.text, "failed": t.error is not None,
         "interrupted": t.interrupted,
         "notices": [e.text for e in t.events if isinstance(e, Notice)],
         "models": sum(isinstance(e, ModelEnded) for e in t.events),
         "spent": t.usage.input - t.budget.parts["tools"] if t.budget and t.number == 1 else None,
         "calls": [(e.id, e.name, e.args, bool(e.path)) for e in t.events if isinstance(e, ToolStarted)],
         "results": [(e.id, e.result, e.status, bool(e.path)) for e in t.events if isinstance(e, ToolEnded)],
-        "before": state(t.before),
-        "after": state(t.after),
-    }
+        "before": state(t.before), "after": state(t.after),
+    }  # fmt: skip
 
 
 def state(s: Snapshot) -> dict[str, Any]:
@@ -164,8 +143,7 @@ def test_what_stops_a_turn_stops_the_run_on_the_server_and_resume_goes_on(served
     list(s.resume("again" if s.workspace.thread.cut else None))
     assert s.text == "After 4 results, nap 4 is done."
     results = [m.tool_call_id for m in s.snapshot.messages if m.role == "tool"]
-    assert len(set(results)) == 4 and len(s.turns) == 1
-    assert how == "stop" or len(results) == 4
+    assert len(set(results)) == 4 and len(s.turns) == 1 and (how == "stop" or len(results) == 4)
 
 
 def test_a_question_waits_for_whichever_kernel_answers_it(served: str, session: Any) -> None:
@@ -230,8 +208,7 @@ def test_a_turn_in_the_background_lands_in_a_thread_of_the_server(served: str, s
     s.new("before")
     s.run("say one")
     job = s.start("look b")
-    assert job.wait(60).text == "After 1 results, look b is done."
-    assert len(s.turns) == 1
+    assert job.wait(60).text == "After 1 results, look b is done." and len(s.turns) == 1
     assert [t.prompt for t in session(f"{served}/agent", job.thread).turns] == ["say one", "look b"]
 
 
@@ -278,8 +255,7 @@ def test_a_server_that_ended_in_order_goes_on_and_so_does_the_turn(mortal: LangG
     assert {t.prompt: t.text for t in s.turns} == DONE
     assert [t.number for t in s.turns] == [1, 2] and s.turns[-1].error is None
     ended = [e.id for e in s.turns[-1].events if isinstance(e, ToolEnded)]
-    assert ended == [f"nap-3-{n}" for n in range(8)]
-    assert s.run("say three").number == 3
+    assert ended == [f"nap-3-{n}" for n in range(8)] and s.run("say three").number == 3
 
 
 @pytest.mark.parametrize("seconds", [0, 12])
