@@ -13,7 +13,7 @@ from types import ModuleType
 from tests.bench.row import HEAD
 
 NAMES = (
-    *("house", "load", "calls", "stream", "turn", "growth", "talks", "documents", "meaning", "speed", "homes"),
+    *("house", "load", "calls", "stream", "turn", "disk", "growth", "talks", "documents", "meaning", "speed", "homes"),
     *("credentials", "cache", "first", "tokens", "opening", "classroom", "long"),
 )
 
