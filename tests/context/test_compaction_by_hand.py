@@ -12,11 +12,13 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import Session
-from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.values.errors import RefusedError
 from deepnb.values.turn import Event
 from tests.support.compactions import AT_LENGTH, HISTORY, Phased, compactions, stored_once
+from tests.support.refusals import refused
 from tests.support.scripted import call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 NO_WORDS = "a summary of no words"
 REFUSED = re.compile(
@@ -84,8 +86,7 @@ def test_the_next_request_is_smaller_or_all_is_as_it_was(case):
             assert match, error.typed
             after, was = (int(figure.replace(",", "")) for figure in match.group(2, 3))
             assert after >= was and (known is None or was == known.total)
-            assert held(s) == before
-            assert bool(match[4]) == (notes(s) != noted)
+            assert held(s) == before and bool(match[4]) == (notes(s) != noted)
             assert notes(s) != noted or s.snapshot.checkpoint == place
             if match[1] == NO_WORDS:
                 assert (model.flushes, model.summaries, told) == ([], [], [])
@@ -120,11 +121,9 @@ def test_one_that_is_refused_for_its_summary_leaves_the_note_and_the_next_one_ho
     s = Session(model=model)
     s.run("one")
     s.graph.update_state(s.config, {"messages": [image()]})
-    for prompt in ("two", "three"):
-        s.run(prompt)
+    walked(s, "run two", "run three")
     before = held(s)
-    with pytest.raises(DeepnbError, match=r"with this summary .* what is worth keeping is in /memory/"):
-        s.compact()
+    refused(r"with this summary .* what is worth keeping is in /memory/", s.compact)
     (note,) = notes(s)
     assert (held(s), s.files[note].count("Ada leads")) == (before, 1)
     assert HISTORY not in s.files and len(s.history()) == 0 and not s.snapshot.binary

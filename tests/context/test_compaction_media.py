@@ -3,15 +3,17 @@
 import base64
 from typing import Any
 
-import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
-from deepnb import DeepnbError, Session, reads
+from deepnb import Session, reads
 from deepnb.backends.guarded import GuardedBackend
 from deepnb.engine.probe import to_message
 from deepnb.testing import ScriptedModel, call
 from tests.support.compactions import AT_LENGTH
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -23,22 +25,15 @@ URL = "https://example.com/plot.png"
 PICTURES: dict[str, Any] = {
     "standard": {"type": "image", "base64": DATA, "mime_type": "image/png"},
     "data url": {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}},
-    "url": {"type": "image", "url": URL},
-    "openai url": {"type": "image_url", "image_url": {"url": URL}},
-}
+    "url": {"type": "image", "url": URL}, "openai url": {"type": "image_url", "image_url": {"url": URL}},
+}  # fmt: skip
 """An image in each of the forms that messages have it in."""
 
 
 def compacted(*blocks: Any) -> Session:
-    @reads
-    def draw() -> list[Any]:
-        """Draw the plot."""
-        return [{"type": "text", "text": "the plot of June"}, *blocks]
-
+    draw = reads(gives("draw", [{"type": "text", "text": "the plot of June"}, *blocks]))
     s = Session(model=ScriptedModel(answers=[call("draw"), AT_LENGTH, "later", "a summary"]), tools=[draw])
-    s.run("draw it")
-    s.run("and now?")
-    s.compact()
+    walked(s, "run draw it", "run and now?", "compact")
     return s
 
 
@@ -63,5 +58,4 @@ def test_without_a_place_for_the_image_nothing_is_removed(monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(GuardedBackend, "upload_files", refuse)
-    with pytest.raises(DeepnbError, match="nothing was removed: 1 image or other media can't be written"):
-        compacted(PICTURES["standard"])
+    refused("nothing was removed: 1 image or other media can't be written", compacted, PICTURES["standard"])

@@ -67,8 +67,7 @@ def test_a_remote_model_fetches_its_encoding_once_and_keeps_it(small):
     assert known.settled()
     count = asks()
     assert count is not None and (count.count("abc"), count.exact, count.name) == (3, True, "tiktoken")
-    assert fetch.asked == [URL]
-    assert cached_at(URL).read_bytes() == FILE
+    assert fetch.asked == [URL] and cached_at(URL).read_bytes() == FILE
     again = Fetch(AssertionError("not again"))
     assert load("small_base", again).n_vocab == 256 and again.asked == []
 
@@ -116,8 +115,7 @@ def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
 def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
     known = Encodings(Fetch(given))
     asks = encoding_of(model(), known)
-    assert known.settled() and asks() is None
-    assert not cached_at(URL).exists()
+    assert known.settled() and asks() is None and not cached_at(URL).exists()
 
 
 def test_a_damaged_cache_is_not_trusted_and_none_is_used_where_tiktoken_is_told_so(small, monkeypatch):
@@ -176,8 +174,7 @@ def test_counting_goes_on_while_a_download_hangs(small):
     assert tiktoken.registry._lock.acquire(timeout=30)  # nobody else's tiktoken waits for us
     tiktoken.registry._lock.release()
     go.set()
-    assert known.settled()
-    assert (m.count("the"), m.counter.exact, m.counter.name) == (3, True, "tiktoken")
+    assert known.settled() and (m.count("the"), m.counter.exact, m.counter.name) == (3, True, "tiktoken")
 
 
 def test_a_hanging_download_does_not_keep_python_from_ending():

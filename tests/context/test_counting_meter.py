@@ -57,8 +57,7 @@ def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
     copies = [message.model_copy() for message in messages]  # as they come out of a checkpoint: other objects
     new = [HumanMessage("one more", id="new")]
     _, request = m.measured([SystemMessage("the system prompt"), *copies, *new], [], last)
-    assert asked.asked == ["one more"]
-    assert len(request.body) == 1_001
+    assert asked.asked == ["one more"] and len(request.body) == 1_001
     assert request.body.shares(last.body) and request.head is last.head
 
 
@@ -81,8 +80,7 @@ def test_the_memory_of_what_was_counted_has_an_end():
     for i in range(20):
         m.budget([HumanMessage(f"{i} {j}", id=f"{i}-{j}") for j in range(1_000)], ())
         m.budget([SystemMessage(f"{i}" * 500_000)], [{"function": {"name": f"t{i}"}}])
-    assert len(m._memo.messages) <= 2 * 1_000 + 2_048
-    assert sum(len(key[2]) for key in m._memo.texts) <= 4_000_000
+    assert len(m._memo.messages) <= 2 * 1_000 + 2_048 and sum(len(key[2]) for key in m._memo.texts) <= 4_000_000
     assert len(m._memo.schemas) <= 512
     again = Counting()
     big = meter(again)
@@ -130,8 +128,7 @@ def test_the_gauge_is_an_independent_recount_of_what_was_sent(name, monkeypatch)
     for one, (messages, tools) in zip(started, seen, strict=True):
         assert one.budget.total == recount(messages, tools, count_) == one.request.tokens
         parts: list[int] = [p.tokens for p in one.request]
-        assert one.budget.total == sum(parts) and one.budget.exact
-        assert {p.part for p in one.request} <= set(PARTS)
+        assert one.budget.total == sum(parts) and one.budget.exact and {p.part for p in one.request} <= set(PARTS)
 
 
 def test_another_counter_takes_over_once_it_is_there():
@@ -226,8 +223,7 @@ def test_requests_of_a_growing_thread_share_one_log_and_each_turn_counts_its_own
         s.run(f"prompt {i}")
     assert sorted(asked.asked) == ["ok", "prompt 29"]
     found: list[Any] = [e.call.request for t in s.turns for e in t.events if isinstance(e, ModelStarted)]
-    assert len(found) == 30
-    assert all(a.body.shares(b.body) and a.head is b.head for a, b in pairwise(found))
+    assert len(found) == 30 and all(a.body.shares(b.body) and a.head is b.head for a, b in pairwise(found))
     assert [len(r.body) for r in found] == list(range(1, 60, 2))
     assert len({id(values) for r in found for values in r.body}) == 59
     assert sum(sys.getsizeof(r) for r in found) < 30 * 200

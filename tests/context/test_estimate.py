@@ -43,11 +43,8 @@ def test_an_estimate_by_class_is_not_under_o200k_but_for_some_kinds():
     """Of the texts that it was set by; what is under are strings without words, and languages in Latin letters."""
     assert len(FITTED) == 178
     under = {row["kind"].split()[0] for row in FITTED if approximate(row["text"]) < row["o200k_base"]}
-    assert under == UNDER
-    assert all(approximate(row["text"]) >= 0.33 * row["o200k_base"] for row in FITTED)
+    assert under == UNDER and all(approximate(row["text"]) >= 0.33 * row["o200k_base"] for row in FITTED)
 
-
-# -- what reports prove
 
 NUMBERS = st.floats(0, 100_000)
 REQUESTS = st.builds(Tokens, st.floats(100, 100_000), NUMBERS, NUMBERS, NUMBERS)
@@ -110,16 +107,12 @@ def test_the_factor_of_a_short_request_comes_down_with_the_next_longer_one_and_n
 def test_a_report_of_less_than_all_of_a_request_proves_nothing(told):
     """As of a prompt that a server cut, or the part of it that it had not cached."""
     sent = Tokens(3_000, wide=2_000)
-    assert told * HIGHEST < sent.sure
-    assert reported((sent, told)).rates == HIGH
+    assert told * HIGHEST < sent.sure and reported((sent, told)).rates == HIGH
     assert reported((sent, 4_000), (sent, told)).rates == reported((sent, 4_000)).rates != HIGH
 
 
 def test_nothing_reported_is_as_high_as_it_gets():
     assert proved(()) == HIGH == (1, 1, 1, 1)
-
-
-# -- texts
 
 
 @every_row(
@@ -132,8 +125,7 @@ def test_short_texts(text, most):
 
 
 def test_digits_count_one_each():
-    assert estimated("7 1234567 89", 6).digits == 4 + 1
-    assert approximate("0" * 300) >= 300
+    assert estimated("7 1234567 89", 6).digits == 4 + 1 and approximate("0" * 300) >= 300
 
 
 @given(st.text())
@@ -148,10 +140,9 @@ def test_longer_never_costs_much_less(a, b):
     assert approximate(a + "\n" + b) >= 0.5 * max(approximate(a), approximate(b)) - 2
 
 
-@every_row(
-    "text",
-    ["a" * 300_000, " " * 300_000, "\n \t" * 100_000, "A" * 300_000, "-" * 300_000, "的" * 300_000, "'s" * 150_000],
-)
+@every_row("text", [
+    "a" * 300_000, " " * 300_000, "\n \t" * 100_000, "A" * 300_000, "-" * 300_000, "的" * 300_000, "'s" * 150_000,
+])  # fmt: skip
 def test_a_long_run_is_counted_in_one_pass(text):
     """A pattern that looked back over the run at each step would not come to an end here."""
     assert approximate(text) >= 1

@@ -151,25 +151,16 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
     event("ended")
 
 
-@every_row(
-    ("client", "window", "reserve", "says"),
-    [
-        (
-            "anthropic",
-            200_000,
-            64_000,
-            "64,000 tokens are reserved for the answer, fewer as the window fills: 20,000 at",
-        ),
-        ("openai", 128_000, 1_000, "1,000 tokens are reserved for the answer\n"),
-        ("other", 4_096, 4_096, "compacts at 3,072 tokens, the window of 4,096 less 1,024 for the answer, keeps"),
-    ],
-)
+@every_row(("client", "window", "reserve", "says"), [
+    ("anthropic", 200_000, 64_000, "64,000 tokens are reserved for the answer, fewer as the window fills: 20,000 at"),
+    ("openai", 128_000, 1_000, "1,000 tokens are reserved for the answer\n"),
+    ("other", 4_096, 4_096, "compacts at 3,072 tokens, the window of 4,096 less 1,024 for the answer, keeps"),
+])  # fmt: skip
 def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, window, reserve, says):
     s = bare(CLIENTS[client](reserve), window)
     s.run("Hello.")
     text = BudgetView(s.budget()).text()
-    assert says in text
-    assert f"{s.rule.drawn:,} compacts" in text
+    assert says in text and f"{s.rule.drawn:,} compacts" in text
 
 
 def test_room_for_thinking_is_not_lowered():

@@ -57,8 +57,7 @@ def test_adding_the_same_again_changes_nothing(messages: list[Message], kept: in
     more = history.addition(text, "t2", messages)
     assert more.keep is None
     text += more.text
-    assert history.addition(text, "t3", messages) == ("", None)
-    assert len(items(text)) == len(messages)
+    assert history.addition(text, "t3", messages) == ("", None) and len(items(text)) == len(messages)
 
 
 @given(MESSAGES.filter(bool), st.data())
@@ -68,8 +67,7 @@ def test_an_end_cut_short_is_written_anew(messages: list[Message], data: st.Data
     begun = whole.index("-->\n\n", start) + 5
     text = whole[: data.draw(st.integers(begun, len(whole) - 1))]
     more, keep = history.addition(text, "t2", messages)
-    assert keep == start
-    assert text[:keep] + more == whole
+    assert keep == start and text[:keep] + more == whole
 
 
 def test_a_message_that_imitates_the_file_is_one_message() -> None:
@@ -80,8 +78,7 @@ def test_a_message_that_imitates_the_file_is_one_message() -> None:
 def test_a_file_without_lines_is_read_by_its_headings() -> None:
     plain = [Message("1", "user", "a"), Message("2", "assistant", "b")]
     old = unlike_now(history.section("t", plain))
-    assert old.count(":") == 1
-    assert items(old) == [("user", "a"), ("assistant", "b")]
+    assert old.count(":") == 1 and items(old) == [("user", "a"), ("assistant", "b")]
     assert history.addition(old, "t2", plain) == ("", None)
 
 
@@ -92,11 +89,9 @@ def test_headings_that_are_too_many_are_not_trusted() -> None:
     assert "never said" in one.items[0].text and "yes" in one.items[0].text
 
 
-@every_row(
-    ("old", "new"),
-    [("tea or", "tea\nor"), ("tea or coffee\n\n", "tea or coffee\n"), ("tea", "milk")],
-    ids=["more", "fewer", "word"],
-)
+@every_row(("old", "new"), [
+    ("tea or", "tea\nor"), ("tea or coffee\n\n", "tea or coffee\n"), ("tea", "milk"),
+], ids=["more", "fewer", "word"])  # fmt: skip
 def test_an_edited_file_still_reads(old: str, new: str) -> None:
     messages = [Message("1", "user", "tea or coffee"), Message("2", "assistant", "tea")]
     text = history.section("t1", messages) + history.section("t2", [Message("3", "user", "later")])
@@ -110,6 +105,5 @@ def test_a_credential_of_many_lines_leaves_the_messages_apart() -> None:
     key = "\n".join([head, *["MIIEowIBAAKCAQEA" * 4] * 5, tail])
     messages = [Message("1", "user", f"look:\n{key}\nthere"), Message("2", "assistant", "no\n\n### user\n\nreally")]
     text = history.section("t", messages)
-    assert "MIIEow" not in text
-    assert [role for role, _ in items(text)] == ["user", "assistant"]
+    assert "MIIEow" not in text and [role for role, _ in items(text)] == ["user", "assistant"]
     assert items(text)[1][1] == "no\n\n### user\n\nreally"

@@ -16,6 +16,7 @@ from tests.support.chat_server import Say, Use
 from tests.support.compactions import Phased, Refusing, compactions, notices, session
 from tests.support.scripted import call, unasked
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
 class FormError(Exception):
@@ -46,8 +47,7 @@ def test_both_begin_as_the_agents_last_request_did_up_to_the_messages_that_stay(
     for one in (flush, summary):
         assert said(one[:-1]) == said(before)[: len(one) - 1] + said(one[len(before) : -1])
         assert "All messages above this one" in one[-1].text
-    assert [m.text for m in flush[1:-1:2]] == ["a" * 400, "b" * 400, "c" * 400]
-    assert "d" * 400 not in str(flush)
+    assert [m.text for m in flush[1:-1:2]] == ["a" * 400, "b" * 400, "c" * 400] and "d" * 400 not in str(flush)
 
 
 def test_arguments_that_the_last_request_had_cut_are_cut_and_no_others():
@@ -68,15 +68,11 @@ def test_arguments_that_the_last_request_had_cut_are_cut_and_no_others():
 def test_what_is_not_taken_as_one_more_message_is_asked_alone(failure: Exception):
     model = Refusing(failure=failure, flush="- Ada leads", summary="in short")
     s = session(model)
-    for prompt in "abcd":
-        s.run(prompt)
+    walked(s, "run a", "run b", "run c", "run d")
     first = compactions(s)[0].offload
-    assert first.flush is not None
-    assert (first.summary, first.flush.lines) == ("in short", ("- Ada leads",))
-    assert len(model.refused) >= 2
-    assert alone(model.flushes[0])
-    assert alone(model.summaries[0])
-    assert not notices(s)
+    assert first.flush is not None and (first.summary, first.flush.lines) == ("in short", ("- Ada leads",))
+    assert len(model.refused) >= 2 and alone(model.flushes[0])
+    assert alone(model.summaries[0]) and not notices(s)
 
 
 def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
@@ -88,18 +84,15 @@ def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
     while not compactions(s):
         s.run("go on")
     about = [r for r in recorder.requests if re.search("<messages>|<leaving>", r.messages[-1].text)]
-    assert [alone([*r.messages]) for r in about] == [True, True]
-    assert [r.tools for r in about] == [(), ()]
+    assert [alone([*r.messages]) for r in about] == [True, True] and [r.tools for r in about] == [(), ()]
     assert any(r.tools for r in recorder.requests)
 
 
 def test_a_failure_that_comes_again_is_not_asked_twice():
     model = Refusing(failure=RuntimeError("down"))
     s = session(model)
-    for prompt in "abcd":
-        s.run(prompt)
-    assert len(model.refused) == 2 * len(compactions(s))
-    assert "no summary (RuntimeError: down)" in notices(s)[0]
+    walked(s, "run a", "run b", "run c", "run d")
+    assert len(model.refused) == 2 * len(compactions(s)) and "no summary (RuntimeError: down)" in notices(s)[0]
 
 
 def test_calls_in_place_of_an_answer_are_not_run_and_leave_it_to_the_rules_and_to_a_request_without_tools():
@@ -119,13 +112,11 @@ def test_calls_in_place_of_an_answer_are_not_run_and_leave_it_to_the_rules_and_t
     model = Calling(summary="in short")
     s = session(model, **unasked(send))
     s.run("We decided to ship on 2026-12-01.")
-    for prompt in "bcd":
-        s.run(prompt)
+    walked(s, "run b", "run c", "run d")
     first = compactions(s)[0].offload
     assert first.flush is not None
     assert (first.flush.how, first.flush.lines) == ("rules", ("- We decided to ship on 2026-12-01.",))
-    assert first.summary == "in short"
-    assert [alone(one) for one in model.summaries[:2]] == [False, True]
+    assert first.summary == "in short" and [alone(one) for one in model.summaries[:2]] == [False, True]
     assert not done
     assert not [e for t in s.turns for e in t.events if isinstance(e, ToolStarted)]
 
@@ -140,9 +131,7 @@ def test_a_graph_that_is_awaited_and_cancelled_in_its_flush_asks_and_writes_noth
             return self._generate(messages)
 
     begun, model = asyncio.Event(), Waiting(summary="in short")
-    s = session(model)
-    s.run("We decided to ship on 2026-12-01.")
-    s.run("b")
+    s = walked(session(model), "run We decided to ship on 2026-12-01.", "run b")
 
     async def talk() -> None:
         task = asyncio.create_task(s.graph.ainvoke({"messages": [HumanMessage("c")]}, s.config))
@@ -180,8 +169,7 @@ def test_with_an_answer_in_a_form_the_tools_are_the_same_and_none_is_demanded():
         asked = [purpose(request) for request in server.requests]
         at = asked.index("flush")
         before, flush, summary = server.requests[at - 1 : at + 2]
-        assert flush["tools"] == summary["tools"] == before["tools"]
-        assert "tool_choice" in before
+        assert flush["tools"] == summary["tools"] == before["tools"] and "tool_choice" in before
         assert "tool_choice" not in flush
         begin, whole = before["messages"], flush["messages"]
         assert whole[: len(begin)] == begin[: len(whole) - 1]

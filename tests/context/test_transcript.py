@@ -38,8 +38,7 @@ lines = st.builds(
 @given(lines)
 def test_a_line_reads_back(line: Line) -> None:
     written = to_json(line)
-    assert written.endswith(b"\n") and written.count(b"\n") == 1
-    assert from_json(written) == line
+    assert written.endswith(b"\n") and written.count(b"\n") == 1 and from_json(written) == line
 
 
 @given(st.lists(lines, max_size=6, unique_by=lambda one: (one.session, one.n)))
@@ -78,9 +77,6 @@ def test_an_append_follows_no_link(tmp_path: Path) -> None:
     assert (tmp_path / "there").read_text() == ""
 
 
-# -- the chain
-
-
 def told(chain: Chain, *events: Any) -> list[tuple[str, dict[str, Any]]]:
     return [(type_, data) for event in events for type_, data, _ in chain.event(event)]
 
@@ -103,8 +99,7 @@ def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str],
     chain, written = Chain(), list[Any]()
     for state, why in states:
         written += chain.follow([said(i) for i in state], why)
-        assert read_back(written) == state
-        assert chain.head == (state[-1] if state else None)
+        assert read_back(written) == state and chain.head == (state[-1] if state else None)
 
 
 def test_a_thread_that_only_grows_is_told_once() -> None:

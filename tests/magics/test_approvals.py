@@ -11,6 +11,7 @@ from tests.support.approvals import ASK, TWO
 from tests.support.kernels import WIDGET, Cell, Kernel
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.walks import enter
 
 
 @pytest.fixture
@@ -24,8 +25,7 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     assert "needs your approval · 1 call" in out and "+hello world" in out and "%agent approve runs it" in out
     assert "needs your approval" in shell.ok("%agent")
     line = "turn 1 of thread main needs your approval for write_file: %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
-    assert shell.fails("%%agent\nand now?") == line
-    assert shell.fails("%agent resume") == line
+    assert shell.fails("%%agent\nand now?") == line and shell.fails("%agent resume") == line
     assert "I wrote 1 line to /work/report.md." in shell.ok("%agent approve")
     assert (work / "report.md").read_text() == "hello world\n"
 
@@ -51,19 +51,14 @@ def test_several_are_decided_one_by_one_or_all_together(shell: Shell, work):
     assert shell.fails("%agent approve") == "2 calls need approval: %agent approve N (1 to 2), or %agent approve all"
     assert shell.fails("%agent approve 3") == "there is no call 3: %agent approve takes a number from 1 to 2, or all"
     assert "write_file needs your approval" in shell.ok("%agent reject 2 not b")
-    assert "done" in shell.ok("%agent approve 1")
-    assert [p.name for p in work.iterdir()] == ["a"]
-    shell.ok("%agent new")
-    shell.ok(TWO)
-    shell.ok("%agent go")
-    assert "done" in shell.ok("%agent approve all")
-    assert sorted(p.name for p in work.iterdir()) == ["a", "b"]
+    assert "done" in shell.ok("%agent approve 1") and [p.name for p in work.iterdir()] == ["a"]
+    enter(shell, "%agent new", TWO, "%agent go")
+    assert "done" in shell.ok("%agent approve all") and sorted(p.name for p in work.iterdir()) == ["a", "b"]
 
 
 def test_the_policy_is_seen_and_set(shell: Shell, work):
     assert "ask where it can't be undone" in shell.ok("%agent tools")
-    assert "write_file: deny" in shell.ok("%agent tools deny write_file")
-    assert "failed. It said" in shell.ok(ASK)
+    assert "write_file: deny" in shell.ok("%agent tools deny write_file") and "failed. It said" in shell.ok(ASK)
     assert shell.run("%config DeepNB.approve").value == {"*": "outside", "write_file": "deny"}
     shell.ok("%agent tools allow write_file")
     assert "I wrote" in shell.ok(ASK)
@@ -140,8 +135,7 @@ def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(tm
     assert any(line in text for text in shown) and not errors(cells[2]), "no error in red that would stay in the file"
     assert counts(run_all(tmp_path, "pass", {"tags": ["raises-exception"]})) == [1, 2, 3, 4, 5, None]
     cells = run_all(tmp_path, "%config DeepNB.stop_at_approval = False")
-    assert counts(cells) == [1, 2, 3, 4, 5, None]
-    assert not errors(cells[2])
+    assert counts(cells) == [1, 2, 3, 4, 5, None] and not errors(cells[2])
     told = "".join(o.get("text", "") for o in cells[4].outputs)
     assert told.startswith("UsageError: turn 1 of thread main needs your approval for write_file: ")
 
@@ -156,16 +150,11 @@ def test_a_skill_that_asks_for_tools(shell: Shell, work):
         ' call("edit_file", "e", file_path="/work/a", old_string="a", new_string="b"), "done"])\n%agent use m'
     )
     assert "the skill tidy asks for write_file, edit_file: %agent approve --skill allows these" in shell.ok("%agent go")
-    assert "done" in shell.ok("%agent approve --skill")
-    assert (work / "a").read_text() == "b"
+    assert "done" in shell.ok("%agent approve --skill") and (work / "a").read_text() == "b"
 
 
 def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: Shell, tmp_path: Path):
-    shell.ok(f"%agent mount /work disk:{tmp_path}")
-    shell.ok(ASK)
-    shell.ok("%agent new side")
-    shell.ok(TWO)
-    shell.ok("%agent go")
+    enter(shell, f"%agent mount /work disk:{tmp_path}", ASK, "%agent new side", TWO, "%agent go")
     shell.ok("%agent reject 1 no")
     told = shell.ok("%agent panel approvals")
     rows = [line.split() for line in told.splitlines() if "write_file(" in line]
@@ -175,8 +164,7 @@ def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: 
     assert threads.count("needs approval") == 2
     shell.ok("%agent approve 2")
     assert shell.ok("%agent threads").count("needs approval") == 1
-    shell.ok("%agent switch main")
-    shell.ok("%agent approve")
+    enter(shell, "%agent switch main", "%agent approve")
     assert "no call needs approval" in shell.ok("%agent panel approvals")
 
 
@@ -196,8 +184,7 @@ def test_its_button_lets_the_run_go_on_below_the_card(kernel: Kernel, tmp_path: 
 
 @pytest.mark.kernel
 def test_a_call_without_a_card_is_decided_there_too(kernel: Kernel, tmp_path: Path):
-    kernel.ok(f"%agent mount /work disk:{tmp_path}")
-    kernel.ok("%agent panel approvals")
+    enter(kernel, f"%agent mount /work disk:{tmp_path}", "%agent panel approvals")
     cell = Cell(kernel, "import deepnb; turn = deepnb.current().run('write a file /work/report.md with: hello')")
     cell.click("Approve", 0)
     assert (tmp_path / "report.md").exists()
@@ -210,13 +197,11 @@ def test_what_names_a_card_that_may_be_lost_names_first_what_shows_it_whole(shel
     rows = "\n".join(f"line {n}" for n in range(200))
     shell.ok(f"%%agent\nwrite a file /work/a.md with:\n{rows}\nTHE END")
     lines = {
-        "a prompt": shell.fails("%agent go on"),
-        "%agent": shell.ok("%agent"),
-        "%agent turns 1": shell.ok("%agent turns 1"),
-        "resume": shell.fails("%agent resume"),
+        "a prompt": shell.fails("%agent go on"), "%agent": shell.ok("%agent"),
+        "%agent turns 1": shell.ok("%agent turns 1"), "resume": shell.fails("%agent resume"),
         "a value": shell.ok("import deepnb; deepnb.current().turns[-1]"),
         "the calls": shell.ok("deepnb.current().asked"),
-    }
+    }  # fmt: skip
     for what, text in lines.items():
         before = text.partition("%agent approve")[0]
         assert "THE END" in before or "%agent panel approvals" in before, f"{what}: {text}"

@@ -11,6 +11,7 @@ import deepnb
 from tests.support.graphs import GRAPHS, Kind
 from tests.support.hints import refused_hints
 from tests.support.shells import Shell
+from tests.support.walks import enter
 from tests.support.wings import wing
 
 SETUP = """
@@ -38,8 +39,7 @@ halls = asking.compile()
 @pytest.fixture
 def shell() -> Iterator[Shell]:
     made = Shell()
-    made.ok("%load_ext deepnb")
-    made.ok(SETUP)
+    enter(made, "%load_ext deepnb", SETUP)
     yield made
 
 
@@ -144,9 +144,7 @@ def test_each_graph_has_threads_of_its_own(shell: Shell) -> None:
     own = deepnb.current()
     shell.ok("%agent use halls")
     assert deepnb.current() is not own
-    shell.ok("%agent Book one")
-    shell.ok("%agent resume 1")
-    shell.ok("%agent fork b")
+    enter(shell, "%agent Book one", "%agent resume 1", "%agent fork b")
     assert "b" in shell.ok("%agent threads")
     back = shell.ok("%agent use offline")
     assert "back in thread main of deepnb's agent" in back
@@ -174,7 +172,5 @@ def test_a_job_that_asks_says_what_it_needs(shell: Shell) -> None:
 
 
 def test_what_is_lost_with_the_extension_is_said(shell: Shell) -> None:
-    shell.ok("%agent use halls")
-    shell.ok("%agent Book a hall")
-    shell.ok("%agent resume 4")
+    enter(shell, "%agent use halls", "%agent Book a hall", "%agent resume 4")
     assert "deepnb forgets 1 turn on halls" in shell.ok("%unload_ext deepnb")

@@ -19,6 +19,7 @@ from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.walks import enter
 
 RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
 """Subcommands that run a turn or let it go on: they stream, and stand in no table."""
@@ -26,10 +27,9 @@ RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
 
 def test_every_subcommand_of_the_help_is_there() -> None:
     tables = {
-        "agent": {*AGENT, *RUNS, *(name.split()[1] for name in names("%agent "))},
-        "memory": {*MEMORY},
+        "agent": {*AGENT, *RUNS, *(name.split()[1] for name in names("%agent "))}, "memory": {*MEMORY},
         "skills": {*SKILLS},
-    }
+    }  # fmt: skip
     untyped = {"picture", "write"}
     for magic, table in tables.items():
         assert (table - untyped) | {"help"} == {sub.name for sub in subcommands(magic)}
@@ -51,11 +51,10 @@ def test_help_of_each_magic_and_of_each_subcommand(shell: Shell) -> None:
 
 def test_what_there_is_none_of_is_said_with_what_to_type(shell: Shell) -> None:
     for typed, told in (
-        ("%memory daily", "type %memory daily TEXT"),
-        ("%memory promote", "nothing to promote"),
+        ("%memory daily", "type %memory daily TEXT"), ("%memory promote", "nothing to promote"),
         ("%agent panel approvals", "no call needs approval: %agent tools lists which would"),
         ("%skills validate", "all skills (0): nothing to fix"),
-    ):
+    ):  # fmt: skip
         assert told in shell.ok(typed)
 
 
@@ -63,13 +62,11 @@ def test_use_gets_and_sets(shell: Shell) -> None:
     assert shell.ok("%agent use").strip() == "the model is offline"
     shell.ok("from deepnb.models.teaching import TeachingModel\nsmall = TeachingModel(window=5000)")
     assert shell.ok("%agent use small").strip() == "small (no LLM) from the next turn on, with a window of 5,000 tokens"
-    assert shell.ok("%agent use").strip() == "the model is small"
-    assert "window 5,000 tokens" in shell.ok("%agent")
+    assert shell.ok("%agent use").strip() == "the model is small" and "window 5,000 tokens" in shell.ok("%agent")
 
 
 def test_threads(shell: Shell) -> None:
-    shell.ok("%agent what can you do?")
-    shell.ok("%agent thanks")
+    enter(shell, "%agent what can you do?", "%agent thanks")
     assert "new thread side; memory and skills are kept" in shell.ok("%agent new side")
     assert shell.ok("%agent switch main").strip() == "thread main, at turn 2"
     assert "thread early, forked from main@1" in shell.ok("%agent fork early --at 1")
@@ -115,10 +112,9 @@ def test_tools_are_switched_off_and_on(shell: Shell) -> None:
     assert "glob: on from the next turn on" in shell.ok("%agent tools on glob")
     assert shell.session.options.tools_off == ("grep",)
     for line, told in (
-        ("off", "off needs the name of a tool"),
-        ("off gerp", "there is no tool 'gerp'"),
+        ("off", "off needs the name of a tool"), ("off gerp", "there is no tool 'gerp'"),
         ("on ls", "'ls' is not off"),
-    ):
+    ):  # fmt: skip
         assert told in shell.fails(f"%agent tools {line}")
 
 
@@ -136,8 +132,7 @@ def test_memory(shell: Shell) -> None:
 
 def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    shell.ok("%memory add I like tea")
-    shell.ok("%agent thanks")
+    enter(shell, "%memory add I like tea", "%agent thanks")
     before, wrong = shell.session.snapshot, []
     for typed, told in (
         ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
@@ -147,17 +142,15 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: py
         ("%%agent\n", "cell body is empty"),
         ("%%agent what is this\nbody", "the %%agent line takes only options, not 'what is this'"),
         ("%agent resume", "nothing to resume in this thread: %agent PROMPT starts a turn"),
-        ("%agent switch nosuch", "no thread 'nosuch'"),
-        ("%agent new main", "a thread 'main' already exists"),
+        ("%agent switch nosuch", "no thread 'nosuch'"), ("%agent new main", "a thread 'main' already exists"),
         ("%agent rewind 7", "no turn 7: thread main has turns 1 to 1"),
         ("%memory show /none.md", "no file /none.md: %%memory /none.md writes it"),
         ("%memory add --to x.md text", "'x.md' is not the path of a file"),
-        ("%%memory ../x.md\ntext", "'../x.md' is not the path of a file"),
-        ("%%memory\ntext", "%%memory needs PATH"),
+        ("%%memory ../x.md\ntext", "'../x.md' is not the path of a file"), ("%%memory\ntext", "%%memory needs PATH"),
         ("%memory promote x", "'x' is not a number: %memory promote [N...] [--yes]"),
         ("%skills show nosuch", "no skill 'nosuch' (skills: none yet): %skills new nosuch"),
         ("%skills new ../up", "'../up'"),
-    ):
+    ):  # fmt: skip
         said = shell.fails(typed)
         if told not in said or shell.session.snapshot != before:
             wrong.append((typed, said))
@@ -241,8 +234,7 @@ def test_hits_are_escaped_and_marked(text: str) -> None:
     view = hits_view("gateway <b>", [Hit("/memory/<i>.md", 3, 4, text, 1.0, "words")], ["gateway"])
     assert "/memory/<i>.md:3-4  (words)" in view.text()
     html = view.html()
-    assert "<b>bold" not in html and "<i>" not in html
-    assert ("<mark" in html) == ("gateway" in text)
+    assert "<b>bold" not in html and "<i>" not in html and ("<mark" in html) == ("gateway" in text)
     said = "no matches; memory that is in each prompt, such as AGENTS.md, is not searched"
     assert hits_view("x", [], []).text() == f"search: x · 0 passages\n{said}"
 

@@ -6,26 +6,14 @@ import pytest
 
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.walks import enter
 
 SETTINGS = {
-    "model": "'offline'",
-    "window": "5000",
-    "trigger": "0.5",
-    "keep": "('messages', 4)",
-    "memory_refresh": "'thread'",
-    "rerun": "'replace'",
-    "approve": "'read-only'",
-    "stop_at_approval": "False",
-    "stream_hz": "4.0",
-    "max_steps": "3",
-    "max_cost": "0.25",
-    "max_subagent_depth": "2",
-    "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}",
-    "tools": "'full'",
-    "embedder": "'my_embedder'",
-    "offer_explain": "True",
-    "clock": "'2026-01-31T09:00:00+00:00'",
-}
+    "model": "'offline'", "window": "5000", "trigger": "0.5", "keep": "('messages', 4)", "memory_refresh": "'thread'",
+    "rerun": "'replace'", "approve": "'read-only'", "stop_at_approval": "False", "stream_hz": "4.0", "max_steps": "3",
+    "max_cost": "0.25", "max_subagent_depth": "2", "prices": "{'gpt-5.2': (2.0, 0.5, 8.0)}", "tools": "'full'",
+    "embedder": "'my_embedder'", "offer_explain": "True", "clock": "'2026-01-31T09:00:00+00:00'",
+}  # fmt: skip
 
 
 def trait(shell: Shell, name: str) -> Any:
@@ -49,24 +37,16 @@ def test_a_setting_is_an_option_of_the_session(shell: Shell) -> None:
 def test_a_bad_value_is_one_line_and_changes_nothing(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
     wrong = []
     for typed, name, told in (
-        ("'nosuch'", "model", "no model 'nosuch'"),
-        ("7", "model", "expected a unicode string"),
-        ("'big'", "window", "expected an int"),
-        ("0", "window", "not be less than 1"),
+        ("'nosuch'", "model", "no model 'nosuch'"), ("7", "model", "expected a unicode string"),
+        ("'big'", "window", "expected an int"), ("0", "window", "not be less than 1"),
         ("2.0", "trigger", "a fraction of the window up to 1"),
         ("('words', 3)", "trigger", "a fraction of the window up to 1"),
-        ("0", "keep", "a fraction of the window up to 1"),
-        ("'sometimes'", "memory_refresh", "'sometimes'"),
-        ("'maybe'", "rerun", "'maybe'"),
-        ("'long'", "tools", "'long'"),
-        ("1000", "stream_hz", "not be greater than"),
-        ("0", "max_steps", "not be less than"),
-        ("0", "max_cost", "max_cost can't be 0"),
-        ("-1.0", "max_cost", "not be less than"),
-        ("0", "max_subagent_depth", "not be less than"),
-        ("'sometimes'", "approve", "approve"),
-        ("'noon'", "clock", "clock needs an ISO 8601 time"),
-    ):
+        ("0", "keep", "a fraction of the window up to 1"), ("'sometimes'", "memory_refresh", "'sometimes'"),
+        ("'maybe'", "rerun", "'maybe'"), ("'long'", "tools", "'long'"), ("1000", "stream_hz", "not be greater than"),
+        ("0", "max_steps", "not be less than"), ("0", "max_cost", "max_cost can't be 0"),
+        ("-1.0", "max_cost", "not be less than"), ("0", "max_subagent_depth", "not be less than"),
+        ("'sometimes'", "approve", "approve"), ("'noon'", "clock", "clock needs an ISO 8601 time"),
+    ):  # fmt: skip
         shell.ok(f"%config DeepNB.{name} = {SETTINGS[name]}")
         before, options = trait(shell, name), shell.session.options
         caplog.clear()
@@ -101,19 +81,14 @@ def test_a_trigger_that_does_not_go_with_keep_is_one_line(shell: Shell, caplog: 
     assert trait(shell, "window") == 7_000 and shell.session.rule.keep == ("fraction", 0.1)
 
 
-@every_row(
-    ("typed", "told"),
-    [
-        ("4000", "compacts at 4,000 tokens, keeps the last 2 messages"),
-        ("('messages', 12)", "compacts at 12 messages, keeps the last 2 messages"),
-        ("('tokens', 4000)", "compacts at 4,000 tokens, keeps the last 2 messages"),
-        ("('fraction', 0.5)", "compacts at 50 % of the window (4,000 of 8,000 tokens), keeps the last 2 messages"),
-    ],
-)
+@every_row(("typed", "told"), [
+    ("4000", "compacts at 4,000 tokens, keeps the last 2 messages"),
+    ("('messages', 12)", "compacts at 12 messages, keeps the last 2 messages"),
+    ("('tokens', 4000)", "compacts at 4,000 tokens, keeps the last 2 messages"),
+    ("('fraction', 0.5)", "compacts at 50 % of the window (4,000 of 8,000 tokens), keeps the last 2 messages"),
+])  # fmt: skip
 def test_trigger_and_keep_are_set_in_tokens_messages_or_fractions(shell: Shell, typed: str, told: str) -> None:
-    shell.ok("%config DeepNB.keep = ('messages', 2)")
-    shell.ok(f"%config DeepNB.trigger = {typed}")
-    shell.ok("%agent thanks")
+    enter(shell, "%config DeepNB.keep = ('messages', 2)", f"%config DeepNB.trigger = {typed}", "%agent thanks")
     assert told in shell.ok("%agent budget")
     shell.session.configure(trigger=("tokens", 5_000), keep=None)
     assert (trait(shell, "trigger"), trait(shell, "keep")) == (5_000, None)
@@ -130,11 +105,9 @@ def test_the_setting_follows_what_use_changed_and_can_be_set_back(shell: Shell) 
 
 
 def test_a_clock_is_the_time_of_every_turn(shell: Shell) -> None:
-    shell.ok("%config DeepNB.clock = '2026-01-31T09:00:00+02:00'")
-    shell.ok("%agent thanks")
+    enter(shell, "%config DeepNB.clock = '2026-01-31T09:00:00+02:00'", "%agent thanks")
     assert shell.session.last.started.startswith("2026-01-31T09:00:00+02:00")
-    shell.ok("%config DeepNB.clock = '2026-01-31'")
-    shell.ok("%agent thanks")
+    enter(shell, "%config DeepNB.clock = '2026-01-31'", "%agent thanks")
     assert shell.session.last.started == "2026-01-31T00:00:00+00:00"
 
 
@@ -173,8 +146,7 @@ def test_memory_says_which_embedder_takes_part_and_what_it_cost(shell: Shell, ca
     (line,) = caplog.messages
     assert "embedder can't be 'nobody': give 'use', or a variable that holds LangChain Embeddings" in line
     assert trait(shell, "embedder") == "" and "search by words" not in shell.ok("%memory")
-    shell.ok("from tests.data.paraphrases import Kept\nmine = Kept()")
-    shell.ok("%config DeepNB.embedder = 'mine'")
+    enter(shell, "from tests.data.paraphrases import Kept\nmine = Kept()", "%config DeepNB.embedder = 'mine'")
     shell.ok("%memory add The spare key hangs behind the boiler.")
     assert "search by words and by Kept: at the first search" in shell.ok("%memory")
     shell.session.memory.search("How do I get in when I am locked out?")

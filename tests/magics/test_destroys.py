@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -19,9 +17,7 @@ def on_disk(place: Path) -> dict[str, str]:
 
 
 @every_row("begin", ["%memory sources add {0}/mine.md", "%memory sources add project", "%memory keep {0}/kept"])
-def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str
-) -> None:
+def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(shell, tmp_path, monkeypatch, begin):
     place = tmp_path / begin.split()[1]
     (place / "kept").mkdir(parents=True)
     for name in ("mine.md", "AGENTS.md", "kept/AGENTS.md"):
@@ -43,14 +39,10 @@ def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(
         shell.run(line)
 
 
-@every_row(
-    "line, gone",
-    [
-        ("%memory rm /AGENTS.md", "AGENTS.md"),
-        ("%skills remove tidy", "skills/tidy/SKILL.md"),
-        ("%agent subagents remove critic", "agents/critic.md"),
-    ],
-)
+@every_row("line, gone", [
+    ("%memory rm /AGENTS.md", "AGENTS.md"), ("%skills remove tidy", "skills/tidy/SKILL.md"),
+    ("%agent subagents remove critic", "agents/critic.md"),
+])  # fmt: skip
 def test_what_is_on_the_users_disk_is_removed_after_a_second_word(shell: Shell, tmp_path: Path, line, gone) -> None:
     place = tmp_path / gone.replace("/", "-")
     for name, text in (("AGENTS.md", RULES), ("skills/tidy/SKILL.md", SKILL), ("agents/critic.md", AGENT)):

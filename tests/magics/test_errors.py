@@ -12,6 +12,7 @@ from tests import IMPORT_TESTS
 from tests.support.kernels import Cell, Kernel
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
+from tests.support.walks import walked
 
 MISSPELT = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['appel']"
 CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"
@@ -41,10 +42,8 @@ def test_explain_sends_the_traceback_as_the_prompt_of_a_turn(shell: Shell) -> No
 def test_fix_puts_the_corrected_cell_next_as_a_diff_and_runs_nothing(shell: Shell, cells: list[str]) -> None:
     shell.run(MISSPELT)
     out = shell.ok("%agent fix")
-    assert cells == [CORRECTED]
-    assert "-total = prices['appel']\n+total = prices['apple']" in out
-    assert "the corrected cell is below; nothing was run" in out
-    assert "total" not in shell.ip.user_ns
+    assert cells == [CORRECTED] and "-total = prices['appel']\n+total = prices['apple']" in out
+    assert "the corrected cell is below; nothing was run" in out and "total" not in shell.ip.user_ns
 
 
 def block(code: str, language: str = "python") -> str:
@@ -62,8 +61,7 @@ def test_which_code_of_an_answer_is_the_corrected_cell(shell: Shell, cells: list
         answered(shell, *answers)
         shell.run(run)
         cells.clear()
-        assert said in shell.ok("%agent fix")
-        assert cells == ([corrected] if corrected else [])
+        assert said in shell.ok("%agent fix") and cells == ([corrected] if corrected else [])
     shell.ok("%agent use offline")
     shell.ok("def rate(done, days):\n    # a day\n    return done / dayz")
     shell.run("x = 1\nrate(3, 1)")
@@ -71,9 +69,7 @@ def test_which_code_of_an_answer_is_the_corrected_cell(shell: Shell, cells: list
     assert cells == ["def rate(done, days):\n    # a day\n    return done / days"], "the one with the function"
 
 
-def test_without_an_error_there_is_nothing_to_explain_and_err_stays_as_typed(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_error_there_is_nothing_to_explain_and_err_stays_as_typed(shell, monkeypatch):
     monkeypatch.delattr("sys.last_value", raising=False)
     said = "there is no error to explain: run the cell that fails, then %agent explain"
     assert shell.fails("%agent explain") == said == shell.fails("%agent fix")
@@ -81,9 +77,7 @@ def test_without_an_error_there_is_nothing_to_explain_and_err_stays_as_typed(
     assert line in shell.ok("%%agent\nWhy {err}?") and line in shell.ok("%agent why {err}?")
 
 
-def test_an_error_in_a_file_names_the_file(
-    shell: Shell, cells: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_in_a_file_names_the_file(shell, cells, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "my_rates.py").write_text("def rate(done, days):\n    return done / dayz\n")
@@ -104,8 +98,7 @@ def test_a_credential_in_the_cell_is_sent_masked_and_is_in_the_corrected_cell(sh
 
 def test_mistakes_in_magics_are_not_the_last_error(shell: Shell) -> None:
     shell.run(MISSPELT)
-    for line in ("%agent swich", "%agent code 9", "%nosuchmagic", "%agent fork"):
-        shell.run(line)
+    walked(shell, "run %agent swich", "run %agent code 9", "run %nosuchmagic", "run %agent fork")
     assert "KeyError: 'appel'" in shell.ok("%agent explain")
 
 
@@ -165,10 +158,8 @@ def test_the_line_that_offers_an_explanation_is_below_the_first_error_of_each_ki
     shell.ok("%config DeepNB.offer_explain = False")
     assert offer not in shell.run("int('a')").out
     shell.ok("%config DeepNB.offer_explain = True")
-    assert shell.run("1 / 0").lines[-1] == offer
-    assert shell.run("1 +").lines[-1] == offer
-    assert offer not in shell.run("%agent swich").out
-    assert offer not in shell.ok("x = 1")
+    assert shell.run("1 / 0").lines[-1] == offer and shell.run("1 +").lines[-1] == offer
+    assert offer not in shell.run("%agent swich").out and offer not in shell.ok("x = 1")
     shell.ok("%unload_ext deepnb")
     assert offer not in shell.run("1 / 0").out
 
@@ -177,11 +168,9 @@ def test_code_takes_the_last_block_or_the_one_that_is_named(shell: Shell, cells:
     assert shell.fails("%agent code") == "this thread has no answer yet: %agent PROMPT starts one"
     answered(shell, "One:\n```python\na = 1\n```\nTwo:\n```python\nb = 2\n\n```\n", "```\nonly()\n```", "None.")
     shell.ok("%agent two blocks of code please")
-    assert "block 2 of 2 is in the next cell; %agent code N takes another of the 2 pieces of code" in shell.ok(
-        "%agent code"
-    )
-    assert "block 1 of 2" in shell.ok("%agent code 1")
-    assert cells == ["b = 2", "a = 1"]
+    told = shell.ok("%agent code")
+    assert "block 2 of 2 is in the next cell; %agent code N takes another of the 2 pieces of code" in told
+    assert "block 1 of 2" in shell.ok("%agent code 1") and cells == ["b = 2", "a = 1"]
     said = "the last turn has no code {}: type %agent code N with N from 1 to 2"
     assert shell.fails("%agent code 3") == said.format(3) and shell.fails("%agent code 0") == said.format(0)
     shell.ok("%agent now one block please")
@@ -204,9 +193,7 @@ def test_code_takes_the_last_block_or_the_one_that_is_named(shell: Shell, cells:
     assert shell.ok("%agent code").strip() == "x = 1" and len(cells) == 3, "where no cell can be made it is shown"
 
 
-def test_a_cell_that_is_there_already_is_not_made_again(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_is_there_already_is_not_made_again(shell, tmp_path, monkeypatch):
     made: list[str] = []
     monkeypatch.setattr(shell.ip, "set_next_input", made.append)
     answered(shell, "```\na = 1\n```", call("propose_cell", code="b = 2"), "It is below.")

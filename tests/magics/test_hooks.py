@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import deepnb
-from deepnb import DeepnbError
 from deepnb.magics.extension import Preload, complete_names
 from deepnb.magics.shell import NAMES
+from tests.support.refusals import refused
 from tests.support.shells import Shell
+from tests.support.walks import enter
 
 
 def hooks(ip: Any) -> dict[str, list[Any]]:
@@ -50,12 +51,9 @@ def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shel
     assert loaded["pictures"] == sorted(NAMES * 2)
     for what in ("configurables", "pre", "post", "tokens", "matchers", "loader", "attributes"):
         assert len(loaded[what]) == len(before[what]) + 1, what
-    bare_shell.ok("%agent what can you do?")
-    bare_shell.ok("%unload_ext deepnb")
-    assert hooks(bare_shell.ip) == before
-    assert "magic" in bare_shell.fails("%agent what can you do")
-    with pytest.raises(DeepnbError, match="%load_ext deepnb"):
-        deepnb.current()
+    enter(bare_shell, "%agent what can you do?", "%unload_ext deepnb")
+    assert hooks(bare_shell.ip) == before and "magic" in bare_shell.fails("%agent what can you do")
+    refused("%load_ext deepnb", deepnb.current)
 
 
 def test_loading_twice_adds_nothing_says_nothing_and_keeps_the_session(shell: Shell) -> None:
@@ -64,22 +62,19 @@ def test_loading_twice_adds_nothing_says_nothing_and_keeps_the_session(shell: Sh
     deepnb.load_ipython_extension(shell.ip)
     for _ in range(2):
         assert shell.ok("%load_ext deepnb") == ""
-    assert hooks(shell.ip) == once
-    assert shell.session is session and len(session.turns) == 1
+    assert hooks(shell.ip) == once and shell.session is session and len(session.turns) == 1
 
 
 def test_another_extension_loaded_twice_says_so_as_ever(shell: Shell) -> None:
     shell.ok("%load_ext autoreload")
     assert "already loaded" in shell.ok("%load_ext autoreload")
-    shell.ok("%unload_ext deepnb")
-    shell.ok("%load_ext deepnb")
+    enter(shell, "%unload_ext deepnb", "%load_ext deepnb")
     assert shell.ok("%load_ext deepnb") == ""
 
 
 def test_reloading_leaves_one_of_each_hook_and_says_nothing_where_nothing_is_lost(shell: Shell) -> None:
     once = {what: len(found) for what, found in hooks(shell.ip).items()}
-    assert shell.session.threads
-    assert shell.ok("%reload_ext deepnb") == ""
+    assert shell.session.threads and shell.ok("%reload_ext deepnb") == ""
     assert {what: len(found) for what, found in hooks(shell.ip).items()} == once
     assert "turn 1" in shell.ok("%agent what can you do?")
 
@@ -110,8 +105,7 @@ def test_tab_offers_threads_skills_memory_and_variables_that_hold_a_model(shell:
     def offered(line: str) -> list[str]:
         return list(shell.ip.Completer.complete(line_buffer=line, cursor_pos=len(line), text=None)[1])
 
-    assert "second" in offered("%agent switch ")
-    assert {"offline", "mine"} <= set(offered("%agent use "))
+    assert "second" in offered("%agent switch ") and {"offline", "mine"} <= set(offered("%agent use "))
     assert "tidy" in offered("%skills show ")
     assert {"/AGENTS.md", "/memory/team.md"} <= set(offered("%memory show "))
     assert next(iter(complete_names("model", shell.session, {}))) == "offline"

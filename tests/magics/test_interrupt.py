@@ -80,10 +80,8 @@ def test_whatever_is_being_shown(shell: Shell, undisturbed: Notebook, at: int) -
     new = screen.words - undisturbed.words
     if kept.interrupted is None:
         assert not new and not undisturbed.words - screen.words, "not what an undisturbed turn shows"
-        assert said in (
-            "",
-            "UsageError: interrupted after the turn had ended: its answer is kept; you can run the cells below",
-        )
+        told = ("", "UsageError: interrupted after the turn had ended: its answer is kept; you can run the cells below")
+        assert said in told
     else:
         assert set(new) <= CUT, "shown twice"
         assert kept.interrupted not in footer, "said once: it ends the cell"

@@ -50,34 +50,39 @@ def models(kernel: Kernel) -> Kernel:
     return kernel
 
 
-def stopped(kernel: Kernel, cell: str, sign: str) -> tuple[Ran, Ran]:
-    """Run a cell and one queued behind it; interrupt when an output shows `sign`.
+def cut(kernel: Kernel, sent: str, sign: str) -> Ran:
+    """The cell that was sent, interrupted when it shows or prints `sign`.
 
     The picture of an answer grows; its text is sent when it has ended.
     """
     done: list[bool] = []
 
     def when(kernel: Kernel, message: dict[str, Any]) -> None:
-        data = message["content"].get("data", {})
+        content, data = message["content"], message["content"].get("data", {})
         seen = unescape(TAG.sub("", str(data.get("text/html", "")))) + str(data.get("text/plain", ""))
-        if not done and sign in seen:
+        if not done and sign in seen + str(content.get("text", "")):
             done.append(True)
             kernel.interrupt()
 
+    ran = kernel.wait(sent, when)
+    assert done, f"{sign!r} was never shown: {ran.text}"
+    assert ran.status == "error"
+    return ran
+
+
+def stopped(kernel: Kernel, cell: str, sign: str) -> tuple[Ran, Ran]:
+    """A cell that is interrupted there, and one queued behind it."""
     kernel.run("reached = False")
     first, second = kernel.send(cell), kernel.send("reached = True")
-    ran = kernel.wait(first, when)
-    assert done, f"{sign!r} was never shown: {ran.text}"
-    return ran, kernel.wait(second)
+    return cut(kernel, first, sign), kernel.wait(second)
 
 
 def check(kernel: Kernel, ran: Ran, queued: Ran, where: str) -> None:
-    assert ran.status == "error" and queued.status == "aborted"
+    assert queued.status == "aborted"
     assert not ran.of("error"), "a traceback"
     (line,) = ran.printed.strip().splitlines()
     assert line.startswith(f"UsageError: interrupted {where}"), line
-    assert "%agent resume" in line
-    assert f"interrupted {where}" in ran.text
+    assert "%agent resume" in line and f"interrupted {where}" in ran.text
     assert kernel.value("reached") == "False"
 
 
@@ -122,15 +127,7 @@ waits = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait")
 @every_row("name", ["waits", "works"])
 def test_stop_ends_a_node_that_waits_or_works(kernel: Kernel, name: str) -> None:
     kernel.ok(f"{IMPORT_TESTS}{GRAPHS}\n%agent use {name}")
-    done: list[bool] = []
-
-    def when(kernel: Kernel, message: dict[str, Any]) -> None:
-        if not done and "waits" in str(message["content"].get("text", "")):
-            done.append(True)
-            kernel.interrupt()
-
-    ran = kernel.wait(kernel.send("%%agent\nWait"), when)
-    assert ran.status == "error"
+    ran = cut(kernel, kernel.send("%%agent\nWait"), "waits")
     told = ran.printed + ran.text + str(ran.reply)
     assert "interrupted" in told and "still running" not in told
     assert "interrupted before wait" in kernel.ok("%agent").text
@@ -152,17 +149,12 @@ WAYS = {"run": "turn = s.run('p')", "arun": "turn = await s.arun('p')", "cell": 
 
 
 def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kernel: Kernel):
-    def stop(kernel: Kernel, message: dict[str, Any]) -> None:
-        if message["msg_type"] == "stream" and "hanging" in message["content"]["text"]:
-            kernel.interrupt()
-
     for way, cell in WAYS.items():
         kernel.ok(f"{TOOLS}\ns = session(call('hang'), 'done')")
         if way == "cell":  # the session of the extension
             kernel.ok("s.close(); given = s.options; s = deepnb.current()")
             kernel.ok("s.configure(model=given.model, tools=given.tools, approve=given.approve)")
-        ran = kernel.wait(kernel.send(cell), stop)
-        assert ran.status == "error", way
+        cut(kernel, kernel.send(cell), "hanging")
         assert kernel.value("s.turns[-1].interrupted") == "'interrupted in the tool hang'", way
         kernel.ok("for event in s.resume('skip'): pass")
         assert kernel.value("s.text") == "'done'", way
@@ -244,8 +236,7 @@ def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kerne
     kernel.ok("from langchain_core.messages import AIMessage")
     kernel.ok(f'm = Scripted(answers=[{", ".join(looks)}, {WRITE.format("a")}, "Over and done."])\n%agent use m')
     cell = Cell(kernel, "%agent go")
-    assert len(cell.made) <= MAX_OUTPUTS
-    assert "[buttons]" in cell.texts
+    assert len(cell.made) <= MAX_OUTPUTS and "[buttons]" in cell.texts
     cell.click("Approve")
     whole = "\n".join(cell.texts)
     words = [*(f"Look {n}." for n in range(30)), "approved", "Over and done."]

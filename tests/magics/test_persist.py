@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.approvals import ASK
 from tests.support.shells import Shell
+from tests.support.walks import enter
 
 
 @pytest.fixture(autouse=True)
@@ -34,8 +35,7 @@ def test_a_session_is_kept_and_is_back(tmp_path):
     second = loaded()
     shown = second.ok("%agent persist notes.db")
     assert "back from" in shown and "1 thread, 1 turn in thread main" in shown
-    assert "likes tea" in second.ok("%memory show")
-    assert "hello" in second.ok("%agent turns")
+    assert "likes tea" in second.ok("%memory show") and "hello" in second.ok("%agent turns")
     kept = "this session is kept in notes.db: notes.db alone is the whole of it between turns; "
     assert second.ok("%agent persist").strip().startswith(kept), "no path of a machine is saved"
     assert "this session is kept in" in second.ok("%agent status")
@@ -57,14 +57,11 @@ def test_alone_it_proposes_a_file_beside_the_notebook(tmp_path, monkeypatch):
 
 def test_a_reload_forgets_nothing_that_is_kept():
     shell = loaded()
-    shell.ok("%agent persist notes.db")
-    shell.ok("%memory add likes tea")
-    shell.ok("%agent hello")
+    enter(shell, "%agent persist notes.db", "%memory add likes tea", "%agent hello")
     assert shell.ok("%reload_ext deepnb") == "note: this session is kept: %agent persist notes.db continues it\n"
     assert "1 turn in thread main" in shell.ok("%agent persist notes.db")
     assert "likes tea" in shell.ok("%memory show")
-    shell.ok("%memory add likes cake")
-    shell.ok("%agent again")
+    enter(shell, "%memory add likes cake", "%agent again")
     assert [turn.number for turn in shell.session.turns] == [1, 2]
 
 
@@ -92,10 +89,8 @@ def restarted(shell: Shell, *cells: str) -> tuple[Shell, str]:
 def test_the_card_is_shown_again_each_time_the_cell_is_run():
     second, shown = restarted(loaded(MOUNT, "%agent persist s.db", ASK))
     assert CARD + "1 call" in shown and "+hello world" in shown and "%agent approve runs it" in shown
-    assert CARD + "1 call" in second.ok("%agent persist s.db")
-    assert "I wrote 1 line" in second.ok("%agent approve")
-    assert Path("work/report.md").read_text() == "hello world\n"
-    assert CARD not in second.ok("%agent persist s.db")
+    assert CARD + "1 call" in second.ok("%agent persist s.db") and "I wrote 1 line" in second.ok("%agent approve")
+    assert Path("work/report.md").read_text() == "hello world\n" and CARD not in second.ok("%agent persist s.db")
 
 
 def test_calls_of_other_threads_are_named_and_their_card_comes_with_the_switch():
@@ -103,8 +98,7 @@ def test_calls_of_other_threads_are_named_and_their_card_comes_with_the_switch()
     second, shown = restarted(first)
     needs = "thread main: write_file needs your approval: %agent switch main, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
     assert needs in " ".join(shown.split()) and CARD not in shown
-    assert CARD + "1 call" in second.ok("%agent switch main")
-    assert CARD not in second.ok("%agent switch side")
+    assert CARD + "1 call" in second.ok("%agent switch main") and CARD not in second.ok("%agent switch side")
     assert CARD not in second.ok("%agent switch main"), "the card is open already"
     assert "I wrote" in second.ok("%agent approve")
 
@@ -115,5 +109,4 @@ def test_a_call_whose_tool_the_kernel_has_not_got_yet_waits_for_it():
     told = second.fails("%agent approve")
     assert told == "the tool send is not there in this kernel yet: run the cell that adds it, then decide again"
     second.ok(SENDS + 'm.answers = ["It is sent."]')
-    assert "It is sent." in second.ok("%agent approve")
-    assert second.ip.user_ns["sent"] == ["hi"]
+    assert "It is sent." in second.ok("%agent approve") and second.ip.user_ns["sent"] == ["hi"]

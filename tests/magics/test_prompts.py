@@ -33,8 +33,7 @@ def test_a_line_and_a_body_reach_the_agent_as_typed(shell: Shell) -> None:
 def test_values_are_filled_in_and_the_footer_says_so(shell: Shell) -> None:
     shell.ip.user_ns.update(size=3, names=["a", "b"])
     out = shell.ok("%%agent\nAre {names[0]} and {size} fine, {nobody}?")
-    assert shell.session.last.prompt == "Are a and 3 fine, {nobody}?"
-    assert "filled in: {names[0]}, {size}" in out
+    assert shell.session.last.prompt == "Are a and 3 fine, {nobody}?" and "filled in: {names[0]}, {size}" in out
     assert "{nobody} is left as typed: no variable nobody" in out
     shell.ok("%%agent --raw\nAre {names[0]} and {size} fine?")
     assert shell.session.last.prompt == "Are {names[0]} and {size} fine?"
@@ -59,8 +58,7 @@ def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell:
 
 def test_quiet_shows_nothing_but_the_footer_when_a_variable_has_the_answer(shell: Shell) -> None:
     out = shell.ok("%agent --quiet --as answer what can you do?")
-    assert "teaching model" in shell.ip.user_ns["answer"]
-    assert "teaching model" not in out and "turn 1" in out
+    assert "teaching model" in shell.ip.user_ns["answer"] and "teaching model" not in out and "turn 1" in out
     assert "teaching model" in shell.ok("%agent --quiet what can you do?")
 
 
@@ -80,12 +78,10 @@ def test_an_answer_is_an_object_of_a_class_in_the_notebook(shell: Shell) -> None
     assert json.loads(out[: out.rindex("}") + 1]) == {"moons": 2}
     shell.ok("%agent --model m --as words which?")
     assert shell.ip.user_ns["words"] == "In words."
-    assert shell.run("%agent --format schema:Plant which?").err.strip() == (
-        "UsageError: there is no variable Plant: make a class or a JSON schema, Plant = ..., first"
-    )
-    assert shell.run("%agent --format schema:Planet which?").err.strip() == (
-        "UsageError: the offline model gives no answers in a form: %agent use NAME takes another model"
-    )
+    expected = "UsageError: there is no variable Plant: make a class or a JSON schema, Plant = ..., first"
+    assert shell.run("%agent --format schema:Plant which?").err.strip() == expected
+    there = "UsageError: the offline model gives no answers in a form: %agent use NAME takes another model"
+    assert shell.run("%agent --format schema:Planet which?").err.strip() == there
 
 
 def test_the_model_is_told_of_the_format_and_so_is_the_user(shell: Shell) -> None:
@@ -95,16 +91,14 @@ def test_the_model_is_told_of_the_format_and_so_is_the_user(shell: Shell) -> Non
         ("code", "Answer with one fenced block of code."),
     ):
         out = shell.ok(f"%agent --model m --format {form} how many?")
-        assert model.requests[-1][-1].text == f"how many?\n\n{asked}"
-        assert f"added to the prompt: {asked}" in out
+        assert model.requests[-1][-1].text == f"how many?\n\n{asked}" and f"added to the prompt: {asked}" in out
 
 
 def test_an_answer_that_is_not_json_is_shown_and_kept_out_of_the_variable(shell: Shell) -> None:
     shell.ip.user_ns.update(m=Scripted(answers=["Sorry, no."]), moons="before")
     ran = shell.run("%agent --model m --as moons --format json which?")
     assert ran.err.strip() == "UsageError: the answer is not JSON: ask again for JSON only"
-    assert "Sorry, no." in ran.out
-    assert shell.ip.user_ns["moons"] == "before"
+    assert "Sorry, no." in ran.out and shell.ip.user_ns["moons"] == "before"
     assert shell.session.text == "Sorry, no."
 
 
@@ -113,8 +107,7 @@ def test_code_goes_to_the_next_cell(shell: Shell, monkeypatch: pytest.MonkeyPatc
     shell.ip._deepnb.scene.next_cell = cells.append
     shell.ip.user_ns["m"] = Scripted(answers=["Try\n\n```python\nx = 1\nprint(x)\n```\n", "No code."])
     out = shell.ok("%agent --model m --format code how?")
-    assert cells == ["x = 1\nprint(x)"]
-    assert "the code is in the next cell" in out
+    assert cells == ["x = 1\nprint(x)"] and "the code is in the next cell" in out
     assert "has no code block" in shell.run("%agent --model m --format code how?").err
 
 
@@ -134,8 +127,7 @@ def test_rerunning_a_cell_continues_or_replaces(shell: Shell) -> None:
     out = shell.ok("%%agent\nthanks", cell_id="b")
     assert "turn 2 and the 1 after it undone" in out
     assert [turn.prompt for turn in shell.session.turns] == ["what can you do?", "thanks"]
-    assert "re-run of turn 2" in shell.ok("%agent undo")
-    assert len(shell.session.turns) == 3
+    assert "re-run of turn 2" in shell.ok("%agent undo") and len(shell.session.turns) == 3
 
 
 def test_an_interrupt_before_the_turn_is_one_line(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from deepnb.testing import ScriptedModel, call
 from tests.support.kernels import Kernel
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.walks import enter
 
 USE = """
 from deepnb.testing import ScriptedModel, call
@@ -22,8 +23,7 @@ def use(*codes):
 
 
 def using(shell: Any, *codes: str) -> None:
-    shell.ok(USE)
-    shell.ok(f"use(*{list(codes)!r})\n%agent use scripted")
+    enter(shell, USE, f"use(*{list(codes)!r})\n%agent use scripted")
 
 
 def result_of(shell: Shell) -> str:
@@ -36,8 +36,7 @@ def test_it_asks_shows_all_of_the_code_and_runs_it(shell: Shell) -> None:
     asked = shell.ok("%agent go")
     assert all(f"x{i} = {i}" in asked for i in range(100)), "nothing is left out"
     assert "approved code can do all that you can" in asked
-    assert "later code then runs without being shown to you first" in asked
-    assert "y" not in shell.ip.user_ns
+    assert "later code then runs without being shown to you first" in asked and "y" not in shell.ip.user_ns
     out = shell.ok("%agent approve")
     assert "hi" in out and "100" in out and shell.ip.user_ns["y"] == 100
     assert result_of(shell).startswith("hi\n100\n[variables: new: x0")
@@ -47,8 +46,7 @@ def test_a_long_line_is_whole_and_code_too_long_to_read_is_not_asked_about(shell
     using(shell, f"x = '{'a' * 5_000}END'", f"x = '{'a' * 30_000}'")
     assert "aEND'" in shell.ok("%agent go")
     shell.ok("%agent reject")
-    assert "needs your approval" not in shell.ok("%agent go on")
-    assert "30,006 characters" in result_of(shell)
+    assert "needs your approval" not in shell.ok("%agent go on") and "30,006 characters" in result_of(shell)
 
 
 def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
@@ -85,8 +83,7 @@ INSIDE = (
 def test_from_inside_nothing_of_the_policy_can_be_changed(shell: Shell, code: str) -> None:
     using(shell, f"reached = True\n{code}", "ran = True")
     before, session = shell.session.options, shell.session
-    shell.ok("%agent go")
-    shell.ok("%agent approve")
+    enter(shell, "%agent go", "%agent approve")
     assert shell.ip.user_ns.pop("reached") and shell.session is session and session.options == before
     assert "needs your approval" in shell.ok("%agent go on"), "it still asks"
     assert "ran" not in shell.ip.user_ns

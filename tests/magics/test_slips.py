@@ -12,6 +12,7 @@ from deepnb.magics.options import AgentRun, Command, parse_agent
 from deepnb.values.errors import DeepnbError
 from deepnb.values.wings import part
 from tests import DATA
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
@@ -38,35 +39,26 @@ def test_a_prompt_that_begins_with_the_word_of_a_subcommand_is_sent(prompt):
     assert parse_agent(prompt) == AgentRun(prompt)
 
 
-@every_row(
-    ("line", "typed"),
-    [
-        ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
-        ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
-        pytest.param(
-            "open old talks/march.jsonl --thread t1",
-            '%agent open --thread t1 "old talks/march.jsonl"',
-            marks=wing("open"),
-        ),
-        pytest.param("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"', marks=wing("open")),
-        ("record take two.jsonl", '%agent record "take two.jsonl"'),
-        ('replay "take two.jsonl', '%agent replay "take two.jsonl"'),
-        pytest.param("package ../my app", '%agent package "../my app"', marks=wing("package")),
-        pytest.param("package C:\\new app", '%agent package "C:\\new app"', marks=wing("package")),
-        ("mount /w ./my dir", "usage: %agent mount"),
-    ],
-)
+@every_row(("line", "typed"), [
+    ("persist my file.db", 'a path with blanks needs quotes: %agent persist "my file.db"'),
+    ("export --yes my last report.html", '%agent export --yes "my last report.html"'),
+    pytest.param("open old talks/march.jsonl --thread t1", '%agent open --thread t1 "old talks/march.jsonl"',
+        marks=wing("open")),
+    pytest.param("open ./old\\ talks/march.jsonl", '%agent open "./old talks/march.jsonl"', marks=wing("open")),
+    ("record take two.jsonl", '%agent record "take two.jsonl"'),
+    ('replay "take two.jsonl', '%agent replay "take two.jsonl"'),
+    pytest.param("package ../my app", '%agent package "../my app"', marks=wing("package")),
+    pytest.param("package C:\\new app", '%agent package "C:\\new app"', marks=wing("package")),
+    ("mount /w ./my dir", "usage: %agent mount"),
+])  # fmt: skip
 def test_a_path_with_blanks_is_no_prompt(line, typed):
-    with pytest.raises(DeepnbError) as error:
-        parse_agent(line)
-    assert typed in error.value.typed and error.value.typed.endswith(f"%agent -- {line} to send it as a prompt")
+    error = refused("", parse_agent, line)
+    assert typed in error.typed and error.typed.endswith(f"%agent -- {line} to send it as a prompt")
 
 
-@every_row(
-    "line",
-    ["tools readonly", "tools ad f", "tools romove f", "tool add f", "xray last", "mount google /x", "rewind to 3", "rewind3",
-     "dash board", "explan", "fixx", "codee"],
-)  # fmt: skip
+@every_row("line", [
+    "tools readonly", "tools ad f", "tools romove f", "tool add f", "xray last", "mount google /x", "rewind to 3",
+    "rewind3", "dash board", "explan", "fixx", "codee",
+])  # fmt: skip
 def test_so_does_one_whose_rest_nearly_fits(line):
-    with pytest.raises(DeepnbError, match=r"usage|type"):
-        parse_agent(line)
+    refused(r"usage|type", parse_agent, line)

@@ -89,9 +89,8 @@ def test_one_that_has_changed_is_looked_at_again(shell: Shell):
     assert "Look, and send what you see." in told and "their calls need your approval" in told
     (server,) = shell.session.tools._servers.values()
     server.changed = frozenset({"calc__look"})
-    assert "warning: calc__look: changed by the server since you added it, so calls are refused." in shell.ok(
-        "%agent tools"
-    )
+    said = shell.ok("%agent tools")
+    assert "warning: calc__look: changed by the server since you added it, so calls are refused." in said
 
 
 def test_unloading_ends_the_servers(shell: Shell):

@@ -64,34 +64,23 @@ if "open" in WINGS:
         _ = [turn.text for turn in opened.turns]
 """
 CELLS = {
-    "deepnb.session.session.Session": "session",
-    "deepnb.wings.open.session.OpenedSession": "opened",
-    "deepnb.wings.open.session.OpenedMemory": "opened.memory",
-    "deepnb.wings.open.values.SessionRows": "rows",
-    "deepnb.session.memory.SessionMemory": "session.memory",
-    "deepnb.session.skills.SessionSkills": "session.skills",
+    "deepnb.session.session.Session": "session", "deepnb.wings.open.session.OpenedSession": "opened",
+    "deepnb.wings.open.session.OpenedMemory": "opened.memory", "deepnb.wings.open.values.SessionRows": "rows",
+    "deepnb.session.memory.SessionMemory": "session.memory", "deepnb.session.skills.SessionSkills": "session.skills",
     "deepnb.session.subagents.SessionSubagents": "session.subagents",
-    "deepnb.wings.compare.comparison.Comparison": "comparison",
-    "deepnb.session.part.Files": "session.files",
-    "deepnb.values.turn.Turn": "session.turns[0]",
-    "deepnb.values.turn.Turns": "session.turns",
-    "deepnb.values.turn.ThreadInfo": "session.threads[0]",
-    "deepnb.values.turn.ThreadInfos": "session.threads",
-    "deepnb.values.agent.ModelInfo": "session.models()[0]",
-    "deepnb.values.agent.ModelInfos": "session.models()",
-    "deepnb.values.offload.HistorySections": "session.history()",
-    "deepnb.values.offload.Offload": "offload",
-    "deepnb.values.budget.Budget": "session.budget()",
-    "deepnb.values.xray.Xray": "session.xray()",
+    "deepnb.wings.compare.comparison.Comparison": "comparison", "deepnb.session.part.Files": "session.files",
+    "deepnb.values.turn.Turn": "session.turns[0]", "deepnb.values.turn.Turns": "session.turns",
+    "deepnb.values.turn.ThreadInfo": "session.threads[0]", "deepnb.values.turn.ThreadInfos": "session.threads",
+    "deepnb.values.agent.ModelInfo": "session.models()[0]", "deepnb.values.agent.ModelInfos": "session.models()",
+    "deepnb.values.offload.HistorySections": "session.history()", "deepnb.values.offload.Offload": "offload",
+    "deepnb.values.budget.Budget": "session.budget()", "deepnb.values.xray.Xray": "session.xray()",
     "deepnb.values.xray.Stack": "session.stack()",
     "deepnb.wings.package.values.Package": "session.package('an-agent')",
     "deepnb.values.files.FileDiff": "session.memory.diff(0)[0]",
-    "deepnb.values.files.FileDiffs": "session.memory.diff(0)",
-    "deepnb.values.approvals.PendingCall": "call",
-    "deepnb.values.approvals.PendingCalls": "session.asked",
-    "deepnb.wings.course.grading.CheckView": "check",
+    "deepnb.values.files.FileDiffs": "session.memory.diff(0)", "deepnb.values.approvals.PendingCall": "call",
+    "deepnb.values.approvals.PendingCalls": "session.asked", "deepnb.wings.course.grading.CheckView": "check",
     "deepnb.wings.course.story.StoryView": "story",
-}
+}  # fmt: skip
 """The name of each kind of value, and a cell that ends in one."""
 CELLS = {
     name: cell

@@ -35,14 +35,10 @@ from deepnb.testing import ScriptedModel, call
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
 SKILL = "---\nname: greeting\ndescription: How to greet.\n---\nSay hello.\n"
 ANSWERS = [
-    call("write_file", "1", file_path="/AGENTS.md", content="- tabs\n"),
-    call("pay", "2", amount=3),
+    call("write_file", "1", file_path="/AGENTS.md", content="- tabs\n"), call("pay", "2", amount=3),
     call("edit_file", "3", file_path="/AGENTS.md", old_string="- tabs", new_string=f"- tabs\n- key {KEY}"),
-    "all done",
-    "the colour is red",
-    "(the summary)",
-    "the end",
-]
+    "all done", "the colour is red", "(the summary)", "the end",
+]  # fmt: skip
 PROMPTS = ("Remember that I like tabs, then pay 3.", "What is the colour?", "Go on.")
 
 
@@ -85,12 +81,11 @@ def agent(kind: str, folder: Path, checkpointer: Any = None) -> Any:
     model = Written(answers=ANSWERS, file=str(folder / "requests.jsonl"))
     backend = State() if kind == "deep" else Disk(folder / "files", virtual_mode=True)
     parts: list[Any] = [
-        MemoryMiddleware(backend),
-        SkillsMiddleware(backend),
+        MemoryMiddleware(backend), SkillsMiddleware(backend),
         CompactionMiddleware(model, backend, trigger=("messages", 12), keep=("messages", 2)),
         ApprovalMiddleware({"pay": "ask", "write_file": "allow", "edit_file": "allow"}, backend),
         GuardMiddleware(backend),
-    ]
+    ]  # fmt: skip
     if kind == "deep":
         options: Any = {"backend": backend, "checkpointer": checkpointer}
         return create_deep_agent(model, [pay], system_prompt="Be brief.", middleware=parts, **options)

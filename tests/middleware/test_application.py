@@ -16,6 +16,7 @@ from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.middleware import application
 from deepnb.testing import ScriptedModel, call
 from tests.support.applications import files_in, say, with_store
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 SEED = {"/AGENTS.md": b"- tabs\n", "/MEMORY.md": b"private\n"}
@@ -42,9 +43,6 @@ def results(state: Any) -> list[str]:
 def run_of(store: Any, assistant: str = "a", user: str | None = None) -> Any:
     known = SimpleNamespace(identity=user) if user else None
     return SimpleNamespace(store=store, server_info=SimpleNamespace(assistant_id=assistant, user=known))
-
-
-# -- memory
 
 
 def test_memory_is_in_the_store_and_the_files_of_the_package_come_once(place: Path) -> None:
@@ -135,23 +133,18 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
     clerk = {"name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "model": inner}
     made = graph(place, call("task", "1", subagent_type="clerk", description="pay"), subagents=[clerk], tools=[pay])
     (waiting,) = say(made, "go")["__interrupt__"]
-    assert waiting.value["name"] == "pay"
-    assert "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
+    assert waiting.value["name"] == "pay" and "/MEMORY.md is kept from a subagent" in inner.requests[1][-1].text
     assert results(say(made, APPROVE)) == ["paid"]
 
 
-@every_row(
-    ("options", "line"),
-    [
-        ({"modle": "offline"}, "application has no option 'modle': did you mean model?"),
-        ({"max_cost": 1.0}, "max_cost is of a session in a kernel: leave it out"),
-        ({"trigger": "often"}, "trigger can't be 'often'"),
-    ],
-)
+@every_row(("options", "line"), [
+    ({"modle": "offline"}, "application has no option 'modle': did you mean model?"),
+    ({"max_cost": 1.0}, "max_cost is of a session in a kernel: leave it out"),
+    ({"trigger": "often"}, "trigger can't be 'often'"),
+])  # fmt: skip
 def test_a_bad_option_is_one_line(place: Path, options: Any, line: str) -> None:
-    with pytest.raises(DeepnbError) as error:
-        application(place, **options)
-    assert str(error.value).startswith(line) and "\n" not in str(error.value)
+    error = refused("", application, place, **options)
+    assert str(error).startswith(line)
 
 
 def test_without_a_store_and_with_a_mistake_in_a_subagents_file_it_says_what_to_do(place: Path) -> None:
@@ -160,8 +153,7 @@ def test_without_a_store_and_with_a_mistake_in_a_subagents_file_it_says_what_to_
         made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
     (place / "files" / "agents").mkdir()
     (place / "files" / "agents" / "critic.md").write_text("---\ntools: fly\n---\nYou.\n")
-    with pytest.raises(DeepnbError, match=r"/agents/critic\.md can't be used"):
-        application(place)
+    refused(r"/agents/critic\.md can't be used", application, place)
 
 
 def test_a_run_ends_at_its_limit_of_model_calls(place: Path) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, FilesystemBackend, StateBackend
 from langchain.agents import create_agent
@@ -14,10 +13,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from deepnb import DeepnbError
 from deepnb.middleware import ApprovalMiddleware
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.approvals import reads
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -28,10 +28,7 @@ def pay(amount: int, to: str = "Ada") -> str:
     return f"paid {amount} to {to}"
 
 
-@reads
-def balance() -> str:
-    """Look at the balance."""
-    return "100 left"
+balance = reads(gives("balance", "100 left"))
 
 
 def agent(*answers: Any, approve: Any = "outside", backend: Any = None) -> Any:
@@ -61,17 +58,13 @@ def results(result: Any) -> list[str]:
 EDIT = {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": 5}}}
 
 
-@every_row(
-    ("decision", "said", "status"),
-    [
-        ({"type": "approve"}, "paid 3 to Ada", "success"),
-        ({"decisions": [{"type": "approve"}]}, "paid 3 to Ada", "success"),
-        (EDIT, "paid 5 to Ada", "success"),
-        ({"type": "reject", "message": "not on Fridays"}, "said why: not on Fridays. It was not run.", "error"),
-        ({"type": "reject"}, "The user did not allow this call of pay. It was not run.", "error"),
-        ({"type": "respond", "message": "Ada was paid in cash"}, "Ada was paid in cash", "success"),
-    ],
-)
+@every_row(("decision", "said", "status"), [
+    ({"type": "approve"}, "paid 3 to Ada", "success"),
+    ({"decisions": [{"type": "approve"}]}, "paid 3 to Ada", "success"), (EDIT, "paid 5 to Ada", "success"),
+    ({"type": "reject", "message": "not on Fridays"}, "said why: not on Fridays. It was not run.", "error"),
+    ({"type": "reject"}, "The user did not allow this call of pay. It was not run.", "error"),
+    ({"type": "respond", "message": "Ada was paid in cash"}, "Ada was paid in cash", "success"),
+])  # fmt: skip
 def test_langchains_decisions_are_taken(decision: Any, said: str, status: str) -> None:
     graph = agent(call("pay", amount=3))
     (value,) = asked(begin(graph))
@@ -84,25 +77,16 @@ def test_langchains_decisions_are_taken(decision: Any, said: str, status: str) -
 NONE = "the answer is no decision"
 
 
-@every_row(
-    ("wrong", "why"),
-    [
-        ("yes", NONE),
-        ({"decisions": []}, NONE),
-        ({"decisions": [{"type": "approve"}, {"type": "approve"}]}, NONE),
-        ({"type": "edit"}, "an edit of pay has an edited_action with this name"),
-        (
-            {"type": "edit", "edited_action": {"name": "balance", "args": {}}},
-            "an edit of pay has an edited_action with this name",
-        ),
-        ({"type": "edit", "edited_action": {"name": "pay", "args": {"sum": 5}}}, "an edit of pay has no 'sum'"),
-        (
-            {"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "five"}}},
-            "an edit of pay: amount must be of type integer, not str",
-        ),
-        ({"type": "approve", "deepnb_approval": {"id": "c1", "digest": "of another call", "kind": "approve"}}, ""),
-    ],
-)
+@every_row(("wrong", "why"), [
+    ("yes", NONE), ({"decisions": []}, NONE), ({"decisions": [{"type": "approve"}, {"type": "approve"}]}, NONE),
+    ({"type": "edit"}, "an edit of pay has an edited_action with this name"),
+    ({"type": "edit", "edited_action": {"name": "balance", "args": {}}},
+     "an edit of pay has an edited_action with this name"),
+    ({"type": "edit", "edited_action": {"name": "pay", "args": {"sum": 5}}}, "an edit of pay has no 'sum'"),
+    ({"type": "edit", "edited_action": {"name": "pay", "args": {"amount": "five"}}},
+     "an edit of pay: amount must be of type integer, not str"),
+    ({"type": "approve", "deepnb_approval": {"id": "c1", "digest": "of another call", "kind": "approve"}}, ""),
+])  # fmt: skip
 def test_any_other_answer_asks_again_and_says_why(wrong: Any, why: str) -> None:
     graph = agent(call("pay", amount=3))
     (first,) = asked(begin(graph))
@@ -147,8 +131,7 @@ def test_files_on_a_disk_are_asked_about(tmp_path: Path) -> None:
 def test_read_only_refuses_and_asks_nothing_and_a_mode_that_is_none_is_one_line() -> None:
     result = begin(agent(call("write_file", file_path="/a.txt", content="a"), approve="read-only"))
     assert not asked(result) and "read-only mode" in results(result)[0]
-    with pytest.raises(DeepnbError, match="approve can't be 'sometimes'"):
-        ApprovalMiddleware("sometimes")  # type: ignore[arg-type]
+    refused("approve can't be 'sometimes'", ApprovalMiddleware, "sometimes")
 
 
 BROKEN = AIMessage(
@@ -157,15 +140,12 @@ BROKEN = AIMessage(
 )
 
 
-@every_row(
-    ("wrong", "why"),
-    [
-        (call("pya", amount=3), "there is no tool 'pya'. Did you mean pay? Nothing was run. The tools are: balance, "),
-        (call("pay", amount="much"), "the arguments do not fit pay: amount: Input should be a valid integer"),
-        (call("pay"), "the arguments do not fit pay: amount: Field required"),
-        (BROKEN, "the arguments of this call are not JSON, or were cut off."),
-    ],
-)
+@every_row(("wrong", "why"), [
+    (call("pya", amount=3), "there is no tool 'pya'. Did you mean pay? Nothing was run. The tools are: balance, "),
+    (call("pay", amount="much"), "the arguments do not fit pay: amount: Input should be a valid integer"),
+    (call("pay"), "the arguments do not fit pay: amount: Field required"),
+    (BROKEN, "the arguments of this call are not JSON, or were cut off."),
+])  # fmt: skip
 @every_row("way", ["invoke", "ainvoke", "stream", "astream"])
 def test_a_call_that_no_tool_can_take_is_told_at_once(wrong: Any, why: str, way: str) -> None:
     graph = agent(wrong)

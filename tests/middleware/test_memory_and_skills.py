@@ -5,16 +5,15 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from deepagents.backends.protocol import BackendProtocol
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
-from deepnb import DeepnbError
 from deepnb.middleware import MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import RequestRecorder, ScriptedModel, call
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
@@ -80,8 +79,7 @@ def test_memory_is_neither_output_nor_a_subagents() -> None:
 
 @every_row("made", [lambda: MemoryMiddleware(sources=["AGENTS.md"]), lambda: SkillsMiddleware(sources=["/a/../b"])])  # fmt: skip
 def test_a_mistake_is_one_line(made: Any) -> None:
-    with pytest.raises(DeepnbError, match="is not the path of a file"):
-        made()
+    refused("is not the path of a file", made)
 
 
 def test_a_skill_is_there_at_the_next_turn_and_a_broken_one_never() -> None:

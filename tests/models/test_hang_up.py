@@ -6,10 +6,9 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -70,17 +69,12 @@ def waiting() -> Iterator[Waiting]:
 
 
 @pytest.mark.slow
-@every_row(
-    ("provider", "make"),
-    [
-        ("openai", lambda url, _: Session("openai:qwen", base_url=f"{url}/v1", namespace={})),
-        ("anthropic", lambda url, _: Session("anthropic:claude-x", base_url=url, namespace={})),
-        ("ollama", lambda url, patch: (patch.setenv("OLLAMA_HOST", url), Session("ollama:qwen", namespace={}))[1]),
-    ],
-)
-def test_the_server_sees_the_connection_close(
-    monkeypatch: pytest.MonkeyPatch, provider: str, make: Callable[[str, Any], Session]
-) -> None:
+@every_row(("provider", "make"), [
+    ("openai", lambda url, _: Session("openai:qwen", base_url=f"{url}/v1", namespace={})),
+    ("anthropic", lambda url, _: Session("anthropic:claude-x", base_url=url, namespace={})),
+    ("ollama", lambda url, patch: (patch.setenv("OLLAMA_HOST", url), Session("ollama:qwen", namespace={}))[1]),
+])  # fmt: skip
+def test_the_server_sees_the_connection_close(monkeypatch, provider, make):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background begins without it
     with waiting() as server:

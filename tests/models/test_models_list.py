@@ -56,9 +56,8 @@ def test_with_no_key_there_is_the_teaching_model_and_a_line_for_each_other(monke
     assert [one.name for one in listed if one.usable] == ["offline"]
     assert listed[0] == ModelInfo("offline", True, 8_000, False, False, "in use, rule-based, no LLM")
     lines = {one.name: one.do for one in listed if not one.usable}
-    assert (
-        lines["openai"] == "%agent key openai asks for it, or set OPENAI_API_KEY in the environment that starts Jupyter"
-    )
+    expected = "%agent key openai asks for it, or set OPENAI_API_KEY in the environment that starts Jupyter"
+    assert lines["openai"] == expected
     assert lines["groq"] == "%pip install langchain-groq, then %agent key groq"
     assert lines["ollama"] == "start Ollama on this machine (ollama serve), then %pip install langchain-ollama"
     assert set(lines) == set(PROVIDERS)
@@ -97,19 +96,16 @@ def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
     assert rows(s)["openai:gpt-5.4-mini"].usable
     monkeypatch.delenv("OPENAI_API_KEY")
     one = rows(s)["openai:gpt-5.4-mini"]
-    assert (one.usable, one.note) == (False, "in use")
-    assert one.do.startswith("%agent key openai")
+    assert (one.usable, one.note) == (False, "in use") and one.do.startswith("%agent key openai")
 
 
 def test_the_models_of_an_ollama_on_loopback(serving):
     assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
     found = rows(Session())
     assert found["ollama:qwen3:8b"] == ModelInfo("ollama:qwen3:8b", True, None, False, None, "on this machine")
-    assert found["ollama:llava"].sees is True
-    assert "ollama" not in found
+    assert found["ollama:llava"].sees is True and "ollama" not in found
     s = Session("ollama:qwen3:8b")
-    assert s.run("hi").text == "Hello from this machine."
-    assert serving.asked[-1] == "/api/chat"
+    assert s.run("hi").text == "Hello from this machine." and serving.asked[-1] == "/api/chat"
 
 
 def test_an_ollama_without_a_model_of_use_says_so(monkeypatch):
@@ -120,8 +116,7 @@ def test_an_ollama_without_a_model_of_use_says_so(monkeypatch):
     assert old.usable  # it does not say
     with OllamaServer({}) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.host)
-        assert ollama_models() == ()
-        assert rows(Session())["ollama"].do == "ollama pull qwen3"
+        assert ollama_models() == () and rows(Session())["ollama"].do == "ollama pull qwen3"
 
 
 def test_without_the_package_the_models_are_there_and_what_is_missing(monkeypatch, serving):
@@ -140,20 +135,11 @@ def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
             drip.set()
 
 
-@every_row(
-    ("host", "asked"),
-    [
-        ("", ("127.0.0.1", 11434)),
-        ("localhost", ("127.0.0.1", 11434)),
-        ("http://localhost:1234", ("127.0.0.1", 1234)),
-        ("0.0.0.0:5", ("127.0.0.1", 5)),
-        ("[::1]:5", ("::1", 5)),
-        *(
-            (host, None)
-            for host in ("ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x")
-        ),
-    ],
-)
+@every_row(("host", "asked"), [
+    ("", ("127.0.0.1", 11434)), ("localhost", ("127.0.0.1", 11434)), ("http://localhost:1234", ("127.0.0.1", 1234)),
+    ("0.0.0.0:5", ("127.0.0.1", 5)), ("[::1]:5", ("::1", 5)),
+    *((host, None) for host in ("ollama.example.org", "http://192.0.2.7:11434", "[2001:db8::1]:11434", "127.0.0.1:x")),
+])  # fmt: skip
 def test_loopback_is_asked_without_looking_up_a_name_and_another_machine_never(monkeypatch, host, asked):
     found: list[Any] = []
 
@@ -163,8 +149,7 @@ def test_loopback_is_asked_without_looking_up_a_name_and_another_machine_never(m
 
     monkeypatch.setattr(windows, "HTTPConnection", connection)
     monkeypatch.setenv("OLLAMA_HOST", host)
-    assert ollama_models() is None
-    assert found == ([asked] if asked else [])
+    assert ollama_models() is None and found == ([asked] if asked else [])
 
 
 def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
@@ -176,13 +161,11 @@ def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
 
 def test_the_view_says_each_fact_in_words():
     shown = [
-        ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"),
-        ModelInfo("mine", True),
+        ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"), ModelInfo("mine", True),
         ModelInfo("groq", False, do="%pip install langchain-groq, then %agent key groq"),
-    ]
+    ]  # fmt: skip
     lines = models_view(shown, "turn 3").text().splitlines()
-    assert lines[0] == "models   (turn 3)"
-    assert lines[1].split() == ["model", "window", "images", "cache"]
+    assert lines[0] == "models   (turn 3)" and lines[1].split() == ["model", "window", "images", "cache"]
     assert lines[3].split() == ["openai:gpt-5.2", "272,000", "yes", "yes", "key", "in", "OPENAI_API_KEY"]
     assert lines[4].split() == ["mine", "unknown", "unknown", "unknown"]
     assert lines[-1] == "  groq  %pip install langchain-groq, then %agent key groq"

@@ -65,13 +65,11 @@ def test_flush_and_summary_are_one_more_message_on_the_agents_request(provider: 
         before, flush, summary, after = map(wire, server.requests[at - 1 : at + 3])
         for one in (flush, summary):
             assert one[:-1] == before[: len(one) - 1]
-        assert flush[:-1] == summary[:-1]
-        assert len(flush) > 8
+        assert flush[:-1] == summary[:-1] and len(flush) > 8
         others = [{**request, "messages": 0} for request in server.requests[at - 1 : at + 2]]
         assert [one.get("tool_choice") for one in others] == [None] * 3
         head = next(i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
-        assert "has been summarized" in after[head]
-        assert "+- the depot in quarter 70 is closed" in after[head + 1]
+        assert "has been summarized" in after[head] and "+- the depot in quarter 70 is closed" in after[head + 1]
         assert min(share([calls[one]]) for one in ("flush", "summary")) >= 0.8
 
 
@@ -100,8 +98,7 @@ def test_a_step_of_many_tool_calls_loses_nothing():
     with serving("anthropic", agent(step)) as (s, _):
         ran(s, "Look into all folders. " + "And explain each. " * 400)
         first, second = s.turns[-1].calls
-        assert first.usage is not None
-        assert second.usage is not None
+        assert first.usage is not None and second.usage is not None
         assert (second.usage.cached or 0) >= first.usage.input
 
 
@@ -112,8 +109,7 @@ def test_marks_are_few_stand_where_requests_are_alike_and_are_for_their_provider
             ran(s, "Count them")
         for request in server.requests:
             marks = [text for text, marked in blocks(request) if marked]
-            assert 3 <= len(marks) <= 4
-            assert "<agent_memory>" not in marks[0]
+            assert 3 <= len(marks) <= 4 and "<agent_memory>" not in marks[0]
             assert "<agent_memory>" in marks[1]
     with serving("openai", agent(looks_then_answers)) as (s, server):
         ran(s, "Count them")
@@ -150,5 +146,4 @@ def test_a_subagent_has_marks_too():
 
     with serving("anthropic", answer) as (s, _):
         ran(s, "Ask somebody")
-    assert len(answered) == 3
-    assert all(answered)
+    assert len(answered) == 3 and all(answered)

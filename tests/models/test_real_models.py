@@ -16,6 +16,7 @@ from tests.support.chat_server import Fail, Raw, Say
 from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, local_server
 from tests.support.openai_server import OpenAIServer
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -45,8 +46,7 @@ def test_a_model_by_name_and_address(server):
     assert (server.requests[0]["model"], server.requests[0]["key"]) == ("some-model", "Bearer none")
     assert s.use("openai:other", base_url=server.url) == "openai:other"
     s.run("hi")
-    assert server.requests[1]["model"] == "other"
-    assert s.use("qwen3:8b", base_url=server.url) == "qwen3:8b"
+    assert server.requests[1]["model"] == "other" and s.use("qwen3:8b", base_url=server.url) == "qwen3:8b"
     s.run("hi")
     assert server.requests[2]["model"] == "qwen3:8b"
     assert [m["role"] for m in server.requests[2]["messages"]] == ["system", *["user", "assistant"] * 2, "user"]
@@ -57,33 +57,25 @@ def test_a_model_by_name_and_address(server):
 def test_a_variable_that_holds_a_model(server):
     namespace: dict[str, Any] = {"my_model": chat(server), "n": 3}
     s = Session(namespace=namespace)
-    assert s.use("my_model") == "my_model"
-    assert s.run("hi").text == "Hello from the server."
+    assert s.use("my_model") == "my_model" and s.run("hi").text == "Hello from the server."
     namespace["my_model"] = Scripted(answers=["the variable is another now"])
     assert s.run("hi").text == "the variable is another now"
-    with pytest.raises(DeepnbError, match="the variable n holds a int, not a chat model"):
-        s.use("n")
+    refused("the variable n holds a int, not a chat model", s.use, "n")
     assert s.model == "my_model"
 
 
 def one_line(s: Session, what: str) -> str:
-    with pytest.raises(DeepnbError, match=what) as caught:
-        s.run("hi")
-    line = str(caught.value)
-    assert "\n" not in line
-    assert s.turns[-1].error is not None
+    caught = refused(what, s.run, "hi")
+    line = str(caught)
+    assert "\n" not in line and s.turns[-1].error is not None
     assert (s.turns[-1].prompt, list(s.snapshot.messages)) == ("hi", [])
     return line
 
 
-@every_row(
-    ("answer", "what"),
-    [
-        (Fail(401, "Incorrect API key provided"), r"Incorrect API key provided\): type session.key\(PROVIDER\)"),
-        (Raw(b"data: {not json\n\n"), "JSONDecodeError"),
-        (Raw(b"data: [DONE]\n\n"), "No generation"),
-    ],
-)
+@every_row(("answer", "what"), [
+    (Fail(401, "Incorrect API key provided"), r"Incorrect API key provided\): type session.key\(PROVIDER\)"),
+    (Raw(b"data: {not json\n\n"), "JSONDecodeError"), (Raw(b"data: [DONE]\n\n"), "No generation"),
+])  # fmt: skip
 def test_an_error_is_one_line_and_the_session_goes_on(server, answer, what):
     server.answers[:] = [answer]
     s = Session(model=chat(server))
@@ -111,25 +103,20 @@ def test_a_stream_that_breaks_off_in_a_tool_call(server):
     server.answers[:] = [Raw(whole % head), Say("Sorry.")]
     s = Session(model=chat(server))
     s.run("hi")
-    assert dict(s.files) == {}
-    assert s.run("again").text == "Sorry."
+    assert dict(s.files) == {} and s.run("again").text == "Sorry."
 
 
 def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch):
-    with pytest.raises(DeepnbError, match=r"no model 'ofline': session.use\('offline'\)"):
-        resolve("ofline")
-    with pytest.raises(DeepnbError, match=r"no model 'zzzz': session.use\(PROVIDER:MODEL\)"):
-        resolve("zzzz")
-    with pytest.raises(DeepnbError, match="no model 'zzzz:model'"):
-        resolve("zzzz:model")
+    refused(r"no model 'ofline': session.use\('offline'\)", resolve, "ofline")
+    refused(r"no model 'zzzz': session.use\(PROVIDER:MODEL\)", resolve, "zzzz")
+    refused("no model 'zzzz:model'", resolve, "zzzz:model")
     with pytest.raises(
         DeepnbError, match=r"a key in OPENAI_API_KEY: session.key\('openai'\) asks for it, or set OPENAI_API_KEY in the"
     ):
         resolve("openai:gpt-5.2")
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert resolve("openai:gpt-5.2").label == "openai:gpt-5.2"
-    with pytest.raises(DeepnbError, match="a int is not a chat model"):
-        resolve(3)
+    refused("a int is not a chat model", resolve, 3)
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
 
 
@@ -177,47 +164,35 @@ def test_settings_of_other_providers_have_their_own_names() -> None:
     assert (made.max_tokens, made.default_request_timeout) == (300, 90.0)
 
 
-@every_row(
-    ("given", "line"),
-    [
-        ({"max_tokens": 0}, "max_tokens of a model can't be 0: give a whole number above 0"),
-        ({"max_tokens": 1.5}, "max_tokens of a model can't be 1.5"),
-        ({"temperature": -1}, "temperature of a model can't be -1: give 0 or more"),
-        ({"timeout": 0}, "timeout of a model can't be 0: give seconds above 0"),
-    ],
-)
+@every_row(("given", "line"), [
+    ({"max_tokens": 0}, "max_tokens of a model can't be 0: give a whole number above 0"),
+    ({"max_tokens": 1.5}, "max_tokens of a model can't be 1.5"),
+    ({"temperature": -1}, "temperature of a model can't be -1: give 0 or more"),
+    ({"timeout": 0}, "timeout of a model can't be 0: give seconds above 0"),
+])  # fmt: skip
 def test_a_setting_that_can_not_be_is_one_line(given: dict[str, Any], line: str) -> None:
-    with pytest.raises(DeepnbError, match=line):
-        Session(namespace={}).use("openai:qwen", base_url="http://127.0.0.1:9/v1", **given)
+    refused(line, lambda: Session(namespace={}).use("openai:qwen", base_url="http://127.0.0.1:9/v1", **given))
 
 
 def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
     for model in ("offline", "mine", ScriptedModel(answers=["ok"])):
         s = Session(namespace={"mine": ScriptedModel(answers=["ok"])})
-        with pytest.raises(DeepnbError, match="temperature can't be set for"):
-            s.use(model, temperature=0.5)
+        refused("temperature can't be set for", s.use, model, temperature=0.5)
 
 
-@every_row(
-    ("fail", "do"),
-    [
-        (Fail(400, "registry.ollama.ai/library/gemma:2b does not support tools"), "use a model that calls tools"),
-        (Fail(404, "No endpoints found that support tool use"), "use a model that calls tools"),
-        (Fail(400, "`tool calling` is not supported with this model"), "use a model that calls tools"),
-        (Fail(500, "tools param requires --jinja flag"), "start llama-server with --jinja"),
-        (
-            Fail(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-            "start vLLM with --enable-auto-tool-choice and --tool-call-parser",
-        ),
-    ],
-)
+@every_row(("fail", "do"), [
+    (Fail(400, "registry.ollama.ai/library/gemma:2b does not support tools"), "use a model that calls tools"),
+    (Fail(404, "No endpoints found that support tool use"), "use a model that calls tools"),
+    (Fail(400, "`tool calling` is not supported with this model"), "use a model that calls tools"),
+    (Fail(500, "tools param requires --jinja flag"), "start llama-server with --jinja"),
+    (Fail(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+     "start vLLM with --enable-auto-tool-choice and --tool-call-parser"),
+])  # fmt: skip
 def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail: Fail, do: str) -> None:
     with OpenAIServer([fail]) as server:
         s = Session("qwen", base_url=server.url, namespace={})
-        with pytest.raises(DeepnbError, match=f"{do}, then"):
-            s.run("hi")
-        assert len(server.requests) == 1
-        assert not any(isinstance(e, Retry) for e in s.turns[-1].events)
+        refused(f"{do}, then", s.run, "hi")
+        assert len(server.requests) == 1 and not any(isinstance(e, Retry) for e in s.turns[-1].events)
 
 
 @wing("server")
@@ -225,20 +200,17 @@ def test_a_model_that_is_not_given_tools_says_what_to_do_and_is_asked_once(fail:
 def test_the_address_of_a_model_server_is_no_agent(path: str) -> None:
     url = f"http://127.0.0.1:8080{path}"
     for make in (lambda: Session(graph=url), lambda: Session(namespace={}).use(url)):
-        with pytest.raises(DeepnbError, match="OpenAI-compatible server") as error:
-            make()
-        assert error.value.do == f"%agent use NAME --base-url {url}"
-        assert str(error.value).endswith(f"session.use(NAME, base_url={url!r})")
+        error = refused("OpenAI-compatible server", make)
+        assert error.do == f"%agent use NAME --base-url {url}"
+        assert str(error).endswith(f"session.use(NAME, base_url={url!r})")
 
 
 def test_a_server_without_a_name_is_listed(shell: Shell) -> None:
     with local_server(KINDS[3], 6_000) as server:
         text = shell.ok(f"%agent use --base-url {server.url}")
-        assert NAME in text and "6,000" in text and "other" in text
-        assert shell.session.model == "offline"
+        assert NAME in text and "6,000" in text and "other" in text and shell.session.model == "offline"
         shell.ok(f"%agent use {NAME} --base-url {server.url}")
         assert NAME in shell.ok("%agent models") and "other" in shell.ok("%agent models")
-    with pytest.raises(DeepnbError, match="no server answers at"):
-        Session(namespace={}).models("http://127.0.0.1:9/v1")
+    refused("no server answers at", lambda: Session(namespace={}).models("http://127.0.0.1:9/v1"))
     with OpenAIServer([]) as server, pytest.raises(DeepnbError, match="does not list its models"):
         Session(namespace={}).models(server.url)

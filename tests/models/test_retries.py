@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
 from deepnb.values.turn import Compacted, Notice, Retry, ToolEnded
@@ -18,6 +18,7 @@ from tests.support.caching import PROVIDERS, purpose
 from tests.support.chat_server import Cut, Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 AT_ONCE = {"retry-after": "0"}
@@ -49,11 +50,9 @@ def session(
 
 
 def failed(s: Session) -> str:
-    with pytest.raises(DeepnbError) as caught:
-        s.run("hi")
-    assert "\n" not in str(caught.value)
+    caught = refused("", s.run, "hi")
     assert list(s.snapshot.messages) == []
-    return str(caught.value)
+    return str(caught)
 
 
 def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
@@ -69,47 +68,29 @@ def test_retry_after_is_honoured_and_a_long_one_is_said(provider, server, monkey
     monkeypatch.setattr(retries, "_wait", waits.append)
     headers = [{"retry-after": "8"}, {"retry-after-ms": "1500"}]
     s = session(provider, server, [*(Fail(429, "slow down", one) for one in headers), Say("Here.")])
-    assert s.run("hi").text == "Here."
-    assert waits == [8.0, 1.5]
+    assert s.run("hi").text == "Here." and waits == [8.0, 1.5]
     server.answers[:] = [Fail(429, "slow down", {"retry-after": "300"})]
     server.requests.clear()
-    assert failed_after(s).endswith("rate limited (429: slow down): nothing was lost; run the cell again in 5 min")
+    refused(r"rate limited \(429: slow down\): nothing was lost; run the cell again in 5 min$", s.run, "again")
     assert len(server.requests) == 1
 
 
-def failed_after(s: Session) -> str:
-    with pytest.raises(DeepnbError) as caught:
-        s.run("again")
-    return str(caught.value)
-
-
-@pytest.mark.parametrize(("given", "sent"), [(0, 1), (1, 2)])
-def test_what_the_model_was_told_holds(provider, server, given, sent):
-    s = session(provider, server, [BUSY], max_retries=given)
-    failed(s)
-    assert len(server.requests) == sent
-
-
-def test_a_provider_can_forbid_it(provider, server):
-    s = session(provider, server, [Fail(429, "no", {**AT_ONCE, "x-should-retry": "false"})])
-    assert "(429: no): nothing was lost" in failed(s)
-    assert len(server.requests) == 1
-
-
-def test_a_used_up_quota_is_no_rate_limit(server, provider):
-    s = session(provider, server, [Fail(429, "pay first", AT_ONCE, kind="insufficient_quota")])
-    assert failed(s).startswith("the quota of this key is used up (429: pay first)")
-    assert len(server.requests) == 1
+@every_row(("fail", "own", "sent", "says"), [
+    (BUSY, {"max_retries": 0}, 1, "rate limited"), (BUSY, {"max_retries": 1}, 2, "rate limited"),
+    (Fail(429, "no", {**AT_ONCE, "x-should-retry": "false"}), {}, 1, "(429: no): nothing was lost"),
+    (Fail(429, "pay first", AT_ONCE, kind="insufficient_quota"), {}, 1, "the quota of this key is used up (429: pay"),
+])  # fmt: skip
+def test_how_often_a_refused_request_is_sent(provider, server, fail, own, sent, says):
+    server.requests.clear()
+    assert says in failed(session(provider, server, [fail], **own)) and len(server.requests) == sent
 
 
 def test_in_the_middle_of_a_turn_resume_sends_the_request_again(provider, server):
     write = Use("write_file", {"file_path": "/a.md", "content": "one"})
     s = session(provider, server, [write, Cut(Say("I have written it."), 5), Say("Written.")])
-    with pytest.raises(DeepnbError, match=r"broke off: .* type session.resume\(\) to send the request again"):
-        s.run("write")
+    refused(r"broke off: .* type session.resume\(\) to send the request again", s.run, "write")
     list(s.resume())
-    assert s.turns[-1].text == "Written."
-    assert len(server.requests) == 3
+    assert s.turns[-1].text == "Written." and len(server.requests) == 3
     assert sum(isinstance(e, ToolEnded) for e in s.turns[-1].events) == 1
 
 
@@ -118,8 +99,7 @@ def test_an_interrupt_ends_the_wait_and_nothing_more_is_sent(provider, server):
     stream = s.stream("hi")
     assert any(isinstance(e, Retry) for e in stream)
     stream.close()
-    assert s.turns[-1].interrupted == "interrupted while the model answered"
-    assert len(server.requests) == 1
+    assert s.turns[-1].interrupted == "interrupted while the model answered" and len(server.requests) == 1
 
 
 def test_a_subagent_is_waited_for_at_its_place(provider, server):
@@ -140,8 +120,7 @@ def test_a_summary_and_a_flush_are_sent_again_and_no_more_often(provider, server
     seen: list[str] = []
     server.answers[:] = [answer]
     events: list[Any] = []
-    assert s.compact(events.append).summary == "They talked."
-    assert seen == ["flush", "flush", "summary", "summary"]
+    assert s.compact(events.append).summary == "They talked." and seen == ["flush", "flush", "summary", "summary"]
     assert [e.line for e in events if isinstance(e, Retry)] == ["rate limited: trying again now (2 of 5)"] * 2
     assert sum(isinstance(e, Compacted) for e in events) == 1
 
@@ -190,8 +169,7 @@ class BreaksOff(BaseChatModel):
 def test_once_an_answer_has_begun_no_status_makes_it_be_asked_for_again(monkeypatch, pieces, sent):
     monkeypatch.setattr(retries, "FIRST", 0.0)
     model = BreaksOff(pieces=pieces)
-    with pytest.raises(DeepnbError, match="the provider is overloaded"):
-        Session(model=model).run("hi")
+    refused("the provider is overloaded", lambda: Session(model=model).run("hi"))
     assert len(model.asked) == sent
 
 
@@ -222,8 +200,7 @@ FAILURES = [
 @every_row(("error", "line", "again"), FAILURES, ids=[line for _, line, _ in FAILURES])
 def test_what_is_said_of_exceptions_of_any_sdk(error, line, again):
     failure = model_failure(error)
-    assert failure is not None
-    assert (failure.line, failure.again) == (line, again)
+    assert failure is not None and (failure.line, failure.again) == (line, again)
 
 
 @every_row("error", [ValueError("no"), KeyError("code"), Told(code="E1"), Told(body="text"), Told(code=7)])

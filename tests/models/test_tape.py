@@ -64,11 +64,9 @@ def templates(draw: st.DrawFn) -> list[str]:
 
 def filled(template: list[str], id_: str, at: datetime) -> list[dict[str, Any]]:
     fields = {
-        "{id}": f"/conversation_history/{id_}.md",
-        "{stamp}": at.isoformat(timespec="seconds"),
-        "{day}": f"memory/{at.date()}.md",
-        "{note}": f"\n## {at:%H:%M} <!-- flush {uuid.uuid4().hex[:12]} -->",
-    }
+        "{id}": f"/conversation_history/{id_}.md", "{stamp}": at.isoformat(timespec="seconds"),
+        "{day}": f"memory/{at.date()}.md", "{note}": f"\n## {at:%H:%M} <!-- flush {uuid.uuid4().hex[:12]} -->",
+    }  # fmt: skip
     texts = []
     for text in template:
         for name, value in fields.items():
@@ -105,8 +103,7 @@ def test_another_word_gives_another_key(template, id_, at, word, data):
 def test_masking_twice_is_masking_once_with_the_days_of_both(template, id_, at, one, other):
     text = "\n".join(m["text"] for m in filled(template, id_, at))
     a, b = days_near(one.isoformat()), days_near(other.isoformat())
-    assert masked(masked(text, a), b) == masked(text, a | b)
-    assert masked(masked(text, a), a) == masked(text, a)
+    assert masked(masked(text, a), b) == masked(text, a | b) and masked(masked(text, a), a) == masked(text, a)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="0123456789-#")))
@@ -117,10 +114,8 @@ def test_a_text_without_ids_and_times_is_the_same_object(text):
 def test_a_date_far_from_the_recording_is_a_word():
     near = days_near(NOW)
     assert masked("since 2024-05-01, 2026-11-22 and 2026-11-24T01:02:03Z", near) == "since 2024-05-01, <day> and <time>"
-    assert (
-        masked("at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2", near)
-        == "at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2"
-    )
+    expected = "at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2"
+    assert masked("at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2", near) == expected
     assert masked("<Thing object at 0x7f3a2c10>", near) == "<Thing object at <id>>"
 
 
@@ -138,10 +133,9 @@ def test_a_date_far_from_the_recording_is_a_word():
 )
 def test_whatever_a_model_is_sent_is_part_of_the_key(change):
     messages: list[Any] = [
-        {"role": "user", "text": "hi"},
-        {"role": "assistant", "text": "", "calls": [["look", {"at": "a"}]]},
+        {"role": "user", "text": "hi"}, {"role": "assistant", "text": "", "calls": [["look", {"at": "a"}]]},
         {"role": "tool", "text": "seen", "images": ["abc"]},
-    ]
+    ]  # fmt: skip
     tools = [("look", "Look at it."), ("go", "Go.")]
     other, others = json.loads(json.dumps(messages)), list(tools)
     form = TapeForm(days_near(NOW))
@@ -157,12 +151,8 @@ EXCHANGE = Exchange(
     NOW, "some-model", "answer", digest(TOOLS), (digest(PART),), ((3, {"text": "two\n"}),), {"type": "Oops"}
 )
 LINES = [
-    HEAD,
-    model_line(MODEL),
-    part_line(digest(TOOLS), TOOLS),
-    part_line(digest(PART), PART),
-    exchange_line(EXCHANGE),
-]
+    HEAD, model_line(MODEL), part_line(digest(TOOLS), TOOLS), part_line(digest(PART), PART), exchange_line(EXCHANGE),
+]  # fmt: skip
 
 
 def test_what_is_written_is_read_back():
@@ -197,16 +187,12 @@ def test_what_is_no_tape_is_refused(data):
         read_tape(data, "a.jsonl")
 
 
-def of_version(version: int) -> bytes:
-    return json.dumps({**json.loads(HEAD), "tape": version}).encode() + b"\n"
-
-
 def test_a_newer_tape_is_refused():
     with pytest.raises(
         InvalidError,
         match=rf"a tape of version {VERSION + 1}, and this deepnb reads up to version {VERSION}: pip install -U deepnb",
     ):
-        read_tape(of_version(VERSION + 1) + b"whatever\n", "a.jsonl")
+        read_tape(json.dumps({**json.loads(HEAD), "tape": VERSION + 1}).encode() + b"\nwhatever\n", "a.jsonl")
 
 
 def test_what_a_tape_says_of_itself_is_one_short_line():
@@ -242,8 +228,7 @@ def test_the_nearest_request_shares_most_and_is_most_alike():
 def test_times_of_other_days_are_found_once_these_days_are_given():
     asked = TapeForm(days_near("2027-01-05")).parts([{"role": "user", "text": "note 2027-01-05"}], [])
     recorded = request("note 2026-11-23")
-    assert asked.key == recorded.key
-    assert index(recorded).exchanges(asked)
+    assert asked.key == recorded.key and index(recorded).exchanges(asked)
 
 
 def test_keys_are_known_by_their_values(monkeypatch):

@@ -17,7 +17,7 @@ from langchain_openai import ChatOpenAI
 from deepnb import Session
 from deepnb.context.counting import Counter
 from deepnb.models.tapes.recorder import Recording, recorded
-from deepnb.values.errors import BusyError, DeepnbError, InvalidError, NotFoundError, RefusedError
+from deepnb.values.errors import BusyError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ThinkingDelta
 from tests.support.chat_server import Fail, Say, Use
@@ -26,6 +26,7 @@ from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
 from tests.support.openai_server import OpenAIServer
+from tests.support.refusals import refused
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row
@@ -102,9 +103,8 @@ def test_parallel_subagents_are_matched_by_request(file):
     assert a.text == b.text == "root(" + ", ".join(f"a{i}(a{i}b0(), a{i}b1())" for i in range(4)) + ")"
     by_path = [sorted((e.path, e.call.purpose) for e in s.last.events if isinstance(e, ModelEnded)) for s in (a, b)]
     assert by_path[0] == by_path[1] and len(by_path[0]) == 18
-    assert sorted(map(repr, untimed(recorded_again(Session, ask(str(PLAN)), file)))) == sorted(
-        map(repr, untimed(tape(file)))
-    )
+    expected = sorted(map(repr, untimed(tape(file))))
+    assert sorted(map(repr, untimed(recorded_again(Session, ask(str(PLAN)), file)))) == expected
 
 
 def test_a_subagent_with_a_model_of_its_own_needs_no_provider_when_it_is_replayed(file):
@@ -114,10 +114,8 @@ def test_a_subagent_with_a_model_of_its_own_needs_no_provider_when_it_is_replaye
     s = Session(model=Scripted(answers=[task, "It looked."]), subagents=[looker], namespace={"my_model": own})
     s.record(file)
     s.run("look")
-    assert [(m.name, m.profile["max_input_tokens"]) for m in tape(file).models] == [
-        ("ScriptedModel", 100_000),
-        ("my_model", 50_000),
-    ]
+    expected = [("ScriptedModel", 100_000), ("my_model", 50_000)]
+    assert [(m.name, m.profile["max_input_tokens"]) for m in tape(file).models] == expected
     r = Session(subagents=[looker], namespace={"other": 1})
     r.replay(file)
     turn = r.run("look")
@@ -131,8 +129,7 @@ def test_an_error_answers_what_else_asks_it(file):
     with OpenAIServer([slow]) as server:
         s = Session(model=openai(server))
         s.record(file)
-        with pytest.raises(DeepnbError):
-            s.run("hi")
+        refused("", s.run, "hi")
     (one,) = tape(file).exchanges
     assert one.error is not None and b"req_1" not in file.read_bytes()
     error: Any = recorded(one.error)
@@ -216,12 +213,9 @@ def test_a_request_that_is_not_on_the_tape_is_one_line_with_the_nearest_and_the_
         c.run("how many wales are there?")
     assert "the nearest, request 1 of 2, differs in message 2 (user)" in str(caught.value)
     assert caught.value.diff is not None
-    assert [x for x in caught.value.diff.unified().splitlines() if x[:1] in "+-"][2:] == [
-        "-how many whales are there?",
-        "+how many wales are there?",
-    ]
-    assert [m.text for m in c.snapshot.messages] == []
-    assert c.run("how many whales are there?").text == "one"
+    expected = ["-how many whales are there?", "+how many wales are there?"]
+    assert [x for x in caught.value.diff.unified().splitlines() if x[:1] in "+-"][2:] == expected
+    assert [m.text for m in c.snapshot.messages] == [] and c.run("how many whales are there?").text == "one"
 
 
 @pytest.mark.parametrize("purpose", ["summary", "flush"])
@@ -294,20 +288,15 @@ def test_a_disk_that_is_full_ends_the_recording_and_not_the_turn(file, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("deepnb.models.tapes.recorder._write", full)
-    assert s.run("a").text == "one"
-    assert not recording.active and recording.problem == "No space left on device"
+    assert s.run("a").text == "one" and not recording.active and recording.problem == "No space left on device"
     assert "stopped after 0 requests (No space left on device)" in caplog.text
 
 
-@every_row(
-    ("name", "kind", "line"),
-    [
-        ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .jsonl"),
-        ("missing.jsonl", NotFoundError, "missing.jsonl: session.record(FILE) makes one"),
-        ("d.jsonl", InvalidError, "d.jsonl is a directory"),
-        ("a\0.jsonl", InvalidError, "can't be a file"),
-    ],
-)
+@every_row(("name", "kind", "line"), [
+    ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .jsonl"),
+    ("missing.jsonl", NotFoundError, "missing.jsonl: session.record(FILE) makes one"),
+    ("d.jsonl", InvalidError, "d.jsonl is a directory"), ("a\0.jsonl", InvalidError, "can't be a file"),
+])  # fmt: skip
 def test_a_name_that_is_no_tape_is_one_line(name, kind, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.jsonl").mkdir()
@@ -328,9 +317,7 @@ def test_an_answer_that_is_none_is_damage(file, piece):
     file.write_text("".join(f"{line}\n" for line in (*lines, json.dumps(damaged))))
     r = Session()
     r.replay(file)
-    with pytest.raises(DeepnbError, match=r"tape a\.jsonl is damaged: one of its answers is no message") as caught:
-        r.run("hi")
-    assert "\n" not in str(caught.value)
+    refused(r"tape a\.jsonl is damaged: one of its answers is no message", r.run, "hi")
 
 
 # -- no credential is on a tape, wherever it was: searched in the bytes of the file
@@ -404,11 +391,9 @@ def test_keys_of_environment_prompt_and_headers_of_a_failing_request(tmp_path, m
     said = f"Incorrect API key provided: {own}. You sent Authorization: Bearer {own}"
     answers = [
         Use("write_file", {"file_path": "/a.md", "content": f"{other} and {prompt_key}"}),
-        Say(f"I wrote {other} and Zk3vQ9xLw7Rt2Bn8Yd4s and {prompt_key}"),
-        Fail(401, said),
-        Fail(500, said),
+        Say(f"I wrote {other} and Zk3vQ9xLw7Rt2Bn8Yd4s and {prompt_key}"), Fail(401, said), Fail(500, said),
         Say("Now it works."),
-    ]
+    ]  # fmt: skip
     with OpenAIServer(answers) as server:
         headers = {"X-Api-Key": header, "Authorization": f"Bearer {own}"}
         model = ChatOpenAI(model="m", base_url=server.url, api_key=own, max_retries=0, default_headers=headers)  # type: ignore[arg-type]
@@ -416,8 +401,7 @@ def test_keys_of_environment_prompt_and_headers_of_a_failing_request(tmp_path, m
         s.record(file, note=f"with {own}")
         s.run(f"my keys are {prompt_key} and {other}")
         for _ in range(2):
-            with pytest.raises(DeepnbError):
-                s.run(f"again with {own}")
+            refused("", s.run, f"again with {own}")
         s.run("thanks")
         sent = json.dumps(server.requests)
     assert prompt_key in sent and own in sent

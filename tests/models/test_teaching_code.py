@@ -50,23 +50,20 @@ def code_of(turn: Any, *tools: str) -> list[str]:
     return [str(e.args["code"]) for e in turn.events if isinstance(e, ToolStarted) and e.name in tools]
 
 
-@every_row(
-    ("question", "code"),
-    [
-        ("plot units by region", 'sales.groupby("region")["units"].sum().sort_values()'),
-        ("bar chart of the average revenue per product", '.groupby("product")["revenue"].mean()'),
-        ("histogram of units", 'sales["units"].plot.hist(ax=ax)'),
-        ("plot revenue against units", 'sales.plot.scatter(x="units", y="revenue", ax=ax)'),
-        ("plot revenue over time", ".plot.line(ax=ax)"),
-        ("plot the number of rows per region", 'sales.groupby("region").size().sort_values()'),
-        ("plot units by region where product is tea", 'sales[sales["product"] == "tea"]'),
-        ("put the total units by region into a variable totals", 'totals = sales.groupby("region")["units"].sum()'),
-        ("with pandas, median revenue", 'sales["revenue"].median()'),
-        ("with pandas, total units per week", 'sales.groupby(sales["month"].dt.to_period("W"))["units"].sum()'),
-        ("画出每个 region 的 units 柱状图", 'sales.groupby("region")["units"].sum()'),
-        ("用 pandas 计算每个 product 的平均 units", 'sales.groupby("product")["units"].mean()'),
-    ],
-)
+@every_row(("question", "code"), [
+    ("plot units by region", 'sales.groupby("region")["units"].sum().sort_values()'),
+    ("bar chart of the average revenue per product", '.groupby("product")["revenue"].mean()'),
+    ("histogram of units", 'sales["units"].plot.hist(ax=ax)'),
+    ("plot revenue against units", 'sales.plot.scatter(x="units", y="revenue", ax=ax)'),
+    ("plot revenue over time", ".plot.line(ax=ax)"),
+    ("plot the number of rows per region", 'sales.groupby("region").size().sort_values()'),
+    ("plot units by region where product is tea", 'sales[sales["product"] == "tea"]'),
+    ("put the total units by region into a variable totals", 'totals = sales.groupby("region")["units"].sum()'),
+    ("with pandas, median revenue", 'sales["revenue"].median()'),
+    ("with pandas, total units per week", 'sales.groupby(sales["month"].dt.to_period("W"))["units"].sum()'),
+    ("画出每个 region 的 units 柱状图", 'sales.groupby("region")["units"].sum()'),
+    ("用 pandas 计算每个 product 的平均 units", 'sales.groupby("product")["units"].mean()'),
+])  # fmt: skip
 def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(question: str, code: str) -> None:
     _, turn = played(question)
     flat = "".join(line.strip() for line in "\n".join(code_of(turn, "run_python")).split("\n"))
@@ -143,11 +140,10 @@ def test_without_the_tool_it_offers_no_code(request_: str) -> None:
     assert "Python code that runs once you approve it" in Session(namespace={}).run("what can you do?").text
 
 
-@every_row(
-    "request_",
-    ["What is a plot?", "Remember that the plot of the book is thin", "who wrote the code?", "call me Ana",
-     "keep it short, as agreed", "make notes as Ana", "describe the dataframe called sales"],
-)  # fmt: skip
+@every_row("request_", [
+    "What is a plot?", "Remember that the plot of the book is thin", "who wrote the code?", "call me Ana",
+    "keep it short, as agreed", "make notes as Ana", "describe the dataframe called sales",
+])  # fmt: skip
 def test_words_alone_make_no_code(request_: str) -> None:
     _, turn = played(request_)
     assert not code_of(turn, "run_python", "propose_cell")
@@ -216,18 +212,15 @@ def test_where_the_error_does_not_say_what_is_meant_there_is_no_cell(name: str) 
     assert "corrected cell:\n" not in text
 
 
-@every_row(
-    ("cell", "says", "never"),
-    [
-        ("import cv2", "%pip install opencv-python", "csv"),
-        ("import sklearnn_of_mine", "There is no module `sklearnn_of_mine` here.", "%pip"),
-        ("import jsn", "There is no module `jsn` here.", "import json"),
-        ("'a' + 1.0", "A text can only be joined to a text.", "no rule"),
-        ("import pandas as pd\npd.Series(['x']).dt", "`pd.to_datetime(...)`", "no rule"),
-        ("int(float('nan'))", "A missing value (NaN) can't be a whole number.", "no rule"),
-        ("1 / 0", "The divisor is 0.", "`0` is not 0"),
-    ],
-)
+@every_row(("cell", "says", "never"), [
+    ("import cv2", "%pip install opencv-python", "csv"),
+    ("import sklearnn_of_mine", "There is no module `sklearnn_of_mine` here.", "%pip"),
+    ("import jsn", "There is no module `jsn` here.", "import json"),
+    ("'a' + 1.0", "A text can only be joined to a text.", "no rule"),
+    ("import pandas as pd\npd.Series(['x']).dt", "`pd.to_datetime(...)`", "no rule"),
+    ("int(float('nan'))", "A missing value (NaN) can't be a whole number.", "no rule"),
+    ("1 / 0", "The divisor is 0.", "`0` is not 0"),
+])  # fmt: skip
 def test_the_commonest_errors_and_no_package_of_an_unknown_name(cell: str, says: str, never: str) -> None:
     text = answer(prompts(ErrorCase("one", (cell,), "", ""))[0])
     assert says in text and never not in text.partition("```\n\n")[2]
@@ -254,17 +247,13 @@ def test_an_unknown_kind_of_error_is_not_guessed_at() -> None:
     assert "`n` (int, -1)" in text and "no rule for this error" in text
 
 
-@every_row(
-    "text",
-    [
-        "Traceback (most recent call last):",
-        "Traceback (most recent call last):\n\n\n",
-        "Traceback (most recent call last):\n  Cell In[1], line 9, in <module>\n    >   x | y\nKeyError",
-        "Traceback (most recent call last):\n  File x.py, line 1, in f\nKeyError: 'a'",
-        "Traceback (most recent call last):\n  Cell In[1], line 9, in f\n        1 | x\nNameError: name 'q' is not defined",
-        "Traceback (most recent call last):\n  Cell In[1], line 1, in f\n    >   1 | (((\nTypeError: f() got",
-    ],
-)
+@every_row("text", [
+    "Traceback (most recent call last):", "Traceback (most recent call last):\n\n\n",
+    "Traceback (most recent call last):\n  Cell In[1], line 9, in <module>\n    >   x | y\nKeyError",
+    "Traceback (most recent call last):\n  File x.py, line 1, in f\nKeyError: 'a'",
+    "Traceback (most recent call last):\n  Cell In[1], line 9, in f\n        1 | x\nNameError: name 'q' is not defined",
+    "Traceback (most recent call last):\n  Cell In[1], line 1, in f\n    >   1 | (((\nTypeError: f() got",
+])  # fmt: skip
 def test_a_traceback_that_is_cut_off_is_no_error_of_the_model(text: str) -> None:
     assert read_failure(text) is None or answer(text)
     assert move(f"Correct the cell that fails.\n\n{text}")

@@ -35,12 +35,9 @@ TALKS = [
     [HumanMessage("who are you?")],
     [SystemMessage("Be kind."), HumanMessage("记住我喜欢用制表符")],
     [HumanMessage("Remember that I use vim"), AIMessage("Sure."), HumanMessage("list files in /notes")],
-    [
-        HumanMessage("list files"),
-        AIMessage("", tool_calls=[{"name": "ls", "args": {"path": "/"}, "id": "a"}]),
-        ToolMessage("['/a.md']", tool_call_id="a"),
-    ],
-]
+    [HumanMessage("list files"), AIMessage("", tool_calls=[{"name": "ls", "args": {"path": "/"}, "id": "a"}]),
+     ToolMessage("['/a.md']", tool_call_id="a")],
+]  # fmt: skip
 
 
 def plain(message: AIMessage) -> dict[str, Any]:
@@ -55,8 +52,7 @@ def test_the_chunks_joined_are_the_message(talk: list[Any]) -> None:
     whole: Any = chunks[0]
     for chunk in chunks[1:]:
         whole += chunk
-    assert isinstance(whole, AIMessageChunk)
-    assert plain(whole) == plain(model.invoke(talk))
+    assert isinstance(whole, AIMessageChunk) and plain(whole) == plain(model.invoke(talk))
     assert len(chunks) > 3
 
 
@@ -70,8 +66,7 @@ def test_asked_in_a_loop_it_says_the_same_and_only_the_last_chunk_has_usage() ->
     assert [c.content for c in chunks if c.content] == tokens("".join(str(c.content) for c in chunks))
     assert TeachingModel().profile == TeachingModel(window=8000).profile
     profile = TeachingModel(window=1234).profile
-    assert profile is not None
-    assert (profile["max_input_tokens"], profile["tool_calling"]) == (1234, True)
+    assert profile is not None and (profile["max_input_tokens"], profile["tool_calling"]) == (1234, True)
 
 
 def test_an_id_depends_on_the_calls_before_it() -> None:
@@ -146,8 +141,7 @@ def test_there_is_always_an_answer_or_a_bound_call(messages: list[BaseMessage], 
     if isinstance(move, Use):
         assert move.tool in bound
     else:
-        assert isinstance(move, str)
-        assert move
+        assert isinstance(move, str) and move
 
 
 @tool
@@ -166,8 +160,7 @@ def test_any_text_is_answered_by_the_model_with_exact_output(text: str) -> None:
 
 @given(st.text() | TEXT)
 def test_tokens_joined_are_the_text(text: str) -> None:
-    assert "".join(tokens(text)) == text
-    assert count(text) == len(tokens(text))
+    assert "".join(tokens(text)) == text and count(text) == len(tokens(text))
 
 
 LINES = st.lists(st.sampled_from(("- a", "- b", "- ab", "", "a", "- a - a")), max_size=7)
@@ -181,8 +174,7 @@ def test_an_edit_put_into_the_text_gives_the_other(before: list[str], after: lis
         assert not text.strip("\n")
         return
     old, new = change
-    assert text.find(old) == text.rfind(old) >= 0
-    assert text.replace(old, new) == "\n".join(after)
+    assert text.find(old) == text.rfind(old) >= 0 and text.replace(old, new) == "\n".join(after)
 
 
 @given(st.lists(st.text(alphabet="ab- \t@"), min_size=1, max_size=5))

@@ -40,20 +40,15 @@ def read(text: str, path: str = PATH) -> Step:
     return Step("read_file", {"file_path": path}, f"@@ lines 1-{n} of {n} @@\n{text}")
 
 
-@every_row(
-    ("request_", "line"),
-    [
-        ("Remember that I prefer tabs over spaces.", "- The user prefers tabs over spaces"),
-        ("please remember: my editor is vim", "- The user's editor is vim"),
-        ("Hi! Please remember that I like that my code is short", "- I like that my code is short"),
-        ("Note that the deadline is Friday", "- the deadline is Friday"),
-        ("From now on, answer in French!", "- answer in French"),
-        ("Could you remember that we use uv?", "- we use uv"),
-        ("Don't forget that I'm left-handed", "- The user is left-handed"),
-        ("记住我喜欢用制表符。", "- 用户喜欢用制表符"),
-        ("请记住：截止日期是周五", "- 截止日期是周五"),
-    ],
-)
+@every_row(("request_", "line"), [
+    ("Remember that I prefer tabs over spaces.", "- The user prefers tabs over spaces"),
+    ("please remember: my editor is vim", "- The user's editor is vim"),
+    ("Hi! Please remember that I like that my code is short", "- I like that my code is short"),
+    ("Note that the deadline is Friday", "- the deadline is Friday"),
+    ("From now on, answer in French!", "- answer in French"), ("Could you remember that we use uv?", "- we use uv"),
+    ("Don't forget that I'm left-handed", "- The user is left-handed"), ("记住我喜欢用制表符。", "- 用户喜欢用制表符"),
+    ("请记住：截止日期是周五", "- 截止日期是周五"),
+])  # fmt: skip
 def test_a_fact_is_written_in_the_users_own_words(request_: str, line: str) -> None:
     assert move(request_) == Use("write_file", {"file_path": PATH, "content": line + "\n"})
 
@@ -68,10 +63,6 @@ GONE = Step("read_file", {"file_path": PATH}, "Error: File '/AGENTS.md' not foun
 VIM = "Remember that I use vim"
 
 
-def writes(path: str, content: str) -> Use:
-    return Use("write_file", {"file_path": path, "content": content})
-
-
 def task(agent: str, description: str) -> Use:
     return Use("task", {"description": description, "subagent_type": agent})
 
@@ -80,38 +71,30 @@ def edits(old: str, new: str) -> Use:
     return Use("edit_file", {"file_path": PATH, "old_string": old, "new_string": new}, True)
 
 
-@every_row(
-    ("request_", "turn", "memory", "then"),
-    [
-        (VIM, read("# Notes\n- a\n- b\n"), (TABS,), edits("- b", "- b\n- The user uses vim")),
-        (VIM, read("- a\n- b\n- a"), (TABS,), edits("- b\n- a", "- b\n- a\n- The user uses vim")),
-        (VIM, GONE, (TABS,), writes(PATH, "- The user uses vim\n")),
-        ("忘记我喜欢制表符", read("- 用户喜欢用制表符"), (), edits("- 用户喜欢用制表符", "")),
-        ("Forget that I prefer tabs", read("- a\n- The user prefers tabs over spaces\n- b"), (TABS,),
-         edits("- a\n- The user prefers tabs over spaces", "- a")),
-    ],
-)  # fmt: skip
+@every_row(("request_", "turn", "memory", "then"), [
+    (VIM, read("# Notes\n- a\n- b\n"), (TABS,), edits("- b", "- b\n- The user uses vim")),
+    (VIM, read("- a\n- b\n- a"), (TABS,), edits("- b\n- a", "- b\n- a\n- The user uses vim")),
+    (VIM, GONE, (TABS,), Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
+    ("忘记我喜欢制表符", read("- 用户喜欢用制表符"), (), edits("- 用户喜欢用制表符", "")),
+    ("Forget that I prefer tabs", read("- a\n- The user prefers tabs over spaces\n- b"), (TABS,),
+     edits("- a\n- The user prefers tabs over spaces", "- a")),
+])  # fmt: skip
 def test_the_file_is_read_and_then_edited_or_written(request_: str, turn: Step, memory: tuple, then: Use) -> None:
     first = move(request_, memory=memory or (TABS,))
     assert isinstance(first, Use) and (first.tool, first.args["file_path"]) == ("read_file", PATH)
     assert move(request_, turn, memory=memory) == then
 
 
-@every_row(
-    ("request_", "turn", "memory", "says", "never"),
-    [
-        ("Remember that I prefer tabs over spaces", read("- The user prefers tabs over spaces"), TABS, "already", "fail"),
-        (VIM, Step("read_file", {"file_path": PATH}, "@@ lines 1-2 of 2500 | next offset 2 @@\n- a\n- b"), TABS,
-         "has more than 1000 lines", "will remember"),
-        (VIM, Step("write_file", {"file_path": PATH, "content": "- The user uses vim\n"}, WROTE),
-         MemoryFile(PATH, ("- The user uses vim",)), "I will remember", "already"),
-        (VIM, Step("write_file", {"file_path": PATH, "content": "- uses emacs\n"}, WROTE), TABS, "uses emacs", "vim"),
-        ("forget that I own a boat", read("- The user prefers tabs over spaces"), TABS, "tabs over spaces", "removed"),
-    ],
-)  # fmt: skip
-def test_what_came_of_it_is_told_as_it_was(
-    request_: str, turn: Step, memory: MemoryFile, says: str, never: str
-) -> None:
+@every_row(("request_", "turn", "memory", "says", "never"), [
+    ("Remember that I prefer tabs over spaces", read("- The user prefers tabs over spaces"), TABS, "already", "fail"),
+    (VIM, Step("read_file", {"file_path": PATH}, "@@ lines 1-2 of 2500 | next offset 2 @@\n- a\n- b"), TABS,
+     "has more than 1000 lines", "will remember"),
+    (VIM, Step("write_file", {"file_path": PATH, "content": "- The user uses vim\n"}, WROTE),
+     MemoryFile(PATH, ("- The user uses vim",)), "I will remember", "already"),
+    (VIM, Step("write_file", {"file_path": PATH, "content": "- uses emacs\n"}, WROTE), TABS, "uses emacs", "vim"),
+    ("forget that I own a boat", read("- The user prefers tabs over spaces"), TABS, "tabs over spaces", "removed"),
+])  # fmt: skip
+def test_what_came_of_it_is_told_as_it_was(request_, turn, memory, says, never):
     text = said(request_, turn, memory=(memory,))
     assert says in text and never not in text
 
@@ -125,16 +108,11 @@ def test_a_prompt_that_may_be_out_of_date_is_not_believed() -> None:
     assert plan(nothing, INTENTS).tool == "write_file"
 
 
-@every_row(
-    "request_",
-    [
-        "Remember my API key: sk-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY",
-        "remember that the password is hunter2",
-        "remember db is postgres://ann:Winter-R1ver!7@db.acme.org/main",
-        "记住我的密码是 hunter2",
-        "Remember ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5",
-    ],
-)
+@every_row("request_", [
+    "Remember my API key: sk-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY", "remember that the password is hunter2",
+    "remember db is postgres://ann:Winter-R1ver!7@db.acme.org/main", "记住我的密码是 hunter2",
+    "Remember ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5",
+])  # fmt: skip
 def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
     text = said(request_)
     assert request_.split()[-1] not in text
@@ -144,30 +122,20 @@ def test_credentials_are_refused_and_not_repeated(request_: str) -> None:
 def test_forget_and_recall_look_where_it_is_said() -> None:
     files = (MemoryFile("/USER.md", ("- name: Ann",)), TABS)
     first = move("forget about tabs", memory=files, memory_path="/USER.md")
-    assert isinstance(first, Use)
-    assert first.args["file_path"] == PATH
+    assert isinstance(first, Use) and first.args["file_path"] == PATH
     memory = (MemoryFile(PATH, ("- The user prefers tabs", "- The user's dog is called Rex")),)
     text = said("What is my dog called?", memory=memory)
-    assert "Rex" in text
-    assert "tabs" not in text
+    assert "Rex" in text and "tabs" not in text
     talk = [HumanMessage("Remember that I use vim"), AIMessage("ok"), HumanMessage("what do you remember?")]
     assert '"I use vim"' in str(plan(conversation(talk), INTENTS))
     talk[2:2] = [HumanMessage("forget that I use vim"), AIMessage("ok")]
     assert "vim" not in str(plan(conversation(talk), INTENTS))
 
 
-@every_row(
-    "request_",
-    [
-        "What do you know about my preferences?",
-        "what do you remember",
-        "do I prefer tabs?",
-        "Which do I prefer, tabs or spaces?",
-        "Tabs or spaces?",
-        "你记得什么？",
-        "我的偏好是什么？",
-    ],
-)
+@every_row("request_", [
+    "What do you know about my preferences?", "what do you remember", "do I prefer tabs?",
+    "Which do I prefer, tabs or spaces?", "Tabs or spaces?", "你记得什么？", "我的偏好是什么？",
+])  # fmt: skip
 def test_recall_quotes_the_line_and_its_path(request_: str) -> None:
     text = said(request_, memory=(TABS,))
     assert '"The user prefers tabs over spaces" (/AGENTS.md)' in text
@@ -179,62 +147,52 @@ def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
     assert "nothing" in text or "什么都不记得" in text
 
 
-@every_row(
-    ("request_", "expected"),
-    [
-        ("list files", Use("ls", {"path": "/"})),
-        ("What files are there in /notes?", Use("ls", {"path": "/notes"})),
-        ("列出文件", Use("ls", {"path": "/"})),
-        ("read /notes/x.md", Use("read_file", {"file_path": "/notes/x.md"})),
-        ("show me the file notes.md, please", Use("read_file", {"file_path": "/notes.md"})),
-        ("读取 /x.md", Use("read_file", {"file_path": "/x.md"})),
-        ("write a file /x.md with: one\ntwo", Use("write_file", {"file_path": "/x.md", "content": "one\ntwo\n"})),
-        ("save 'hi' to /x.md", Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
-        ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
-        ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
-        ("use the csv-report skill", Use("read_file", {"file_path": SKILL.path})),
-        ("Write me a report that summarizes my numbers", Use("read_file", {"file_path": SKILL.path})),
-        ("Which planet has the strongest gravity?", Use("list_variables", {})),
-        ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
-        ("describe planets", Use("list_variables", {})),
-        ("What columns does the data have?", Use("list_variables", {})),
-        ("ask the critic subagent to list files", task("critic", "list files")),
-        ("Ask the Critic sub-agent to list files", task("critic", "list files")),
-        ("please have my critic subagent look at /a.md", task("critic", "look at /a.md")),
-        ("let the `data-2` subagent list files", task("data-2", "list files")),
-        ("use the subagent critic to list files", task("critic", "list files")),
-        ("ask critic to remember that I use vim", task("critic", "remember that I use vim")),
-        (
-            "ask the critic subagent to ask the data-2 subagent to list files",
-            task("critic", "ask the data-2 subagent to list files"),
-        ),
-        ("让 critic 子代理列出文件", task("critic", "列出文件")),
-        ("请子代理 critic 去列出文件", task("critic", "列出文件")),
-        ("ask a subagent to list files", task("general-purpose", "list files")),
-        ("ask the general-purpose subagent to list files", task("general-purpose", "list files")),
-        ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
-        ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
-        ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
-        ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
-        ("Add to today's note that the printer hums", Use("note", {"text": "the printer hums"})),
-        ("请记一下：网关主机是 box-17。", Use("note", {"text": "网关主机是 box-17"})),
-        ("在今天的笔记里写下：打印机坏了", Use("note", {"text": "打印机坏了"})),
-        ("Search your memory for the gateway host.", Use("memory_search", {"query": "the gateway host", "k": 3})),
-        ("search all notes about Parquet", Use("memory_search", {"query": "Parquet", "k": 3})),
-        ("What do my daily notes say about the printer?", Use("memory_search", {"query": "the printer", "k": 3})),
-        ("搜索你的记忆：网关主机", Use("memory_search", {"query": "网关主机", "k": 3})),
-        ("在笔记里找一下打印机", Use("memory_search", {"query": "打印机", "k": 3})),
-        ("笔记里关于网关写了什么？", Use("memory_search", {"query": "网关", "k": 3})),
-    ],
-)
+@every_row(("request_", "expected"), [
+    ("list files", Use("ls", {"path": "/"})), ("What files are there in /notes?", Use("ls", {"path": "/notes"})),
+    ("列出文件", Use("ls", {"path": "/"})), ("read /notes/x.md", Use("read_file", {"file_path": "/notes/x.md"})),
+    ("show me the file notes.md, please", Use("read_file", {"file_path": "/notes.md"})),
+    ("读取 /x.md", Use("read_file", {"file_path": "/x.md"})),
+    ("write a file /x.md with: one\ntwo", Use("write_file", {"file_path": "/x.md", "content": "one\ntwo\n"})),
+    ("save 'hi' to /x.md", Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
+    ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
+    ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
+    ("use the csv-report skill", Use("read_file", {"file_path": SKILL.path})),
+    ("Write me a report that summarizes my numbers", Use("read_file", {"file_path": SKILL.path})),
+    ("Which planet has the strongest gravity?", Use("list_variables", {})),
+    ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
+    ("describe planets", Use("list_variables", {})), ("What columns does the data have?", Use("list_variables", {})),
+    ("ask the critic subagent to list files", task("critic", "list files")),
+    ("Ask the Critic sub-agent to list files", task("critic", "list files")),
+    ("please have my critic subagent look at /a.md", task("critic", "look at /a.md")),
+    ("let the `data-2` subagent list files", task("data-2", "list files")),
+    ("use the subagent critic to list files", task("critic", "list files")),
+    ("ask critic to remember that I use vim", task("critic", "remember that I use vim")),
+    ("ask the critic subagent to ask the data-2 subagent to list files", task("critic",
+     "ask the data-2 subagent to list files")),
+    ("让 critic 子代理列出文件", task("critic", "列出文件")), ("请子代理 critic 去列出文件", task("critic", "列出文件")),
+    ("ask a subagent to list files", task("general-purpose", "list files")),
+    ("ask the general-purpose subagent to list files", task("general-purpose", "list files")),
+    ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
+    ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
+    ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
+    ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
+    ("Add to today's note that the printer hums", Use("note", {"text": "the printer hums"})),
+    ("请记一下：网关主机是 box-17。", Use("note", {"text": "网关主机是 box-17"})),
+    ("在今天的笔记里写下：打印机坏了", Use("note", {"text": "打印机坏了"})),
+    ("Search your memory for the gateway host.", Use("memory_search", {"query": "the gateway host", "k": 3})),
+    ("search all notes about Parquet", Use("memory_search", {"query": "Parquet", "k": 3})),
+    ("What do my daily notes say about the printer?", Use("memory_search", {"query": "the printer", "k": 3})),
+    ("搜索你的记忆：网关主机", Use("memory_search", {"query": "网关主机", "k": 3})),
+    ("在笔记里找一下打印机", Use("memory_search", {"query": "打印机", "k": 3})),
+    ("笔记里关于网关写了什么？", Use("memory_search", {"query": "网关", "k": 3})),
+])  # fmt: skip
 def test_the_first_call(request_: str, expected: Use) -> None:
     assert move(request_, skills=(SKILL,), agents=AGENTS, tools=NOTES) == expected
 
 
 def test_a_file_is_quoted_shortly_and_skills_are_listed_out_of_the_prompt() -> None:
     text = said("read /x.md", read("\n".join(f"line {i}" for i in range(50)), "/x.md"))
-    assert "> line 0" in text
-    assert "line 20" not in text
+    assert "> line 0" in text and "line 20" not in text
     assert SKILL.description in said("what skills do you have?", skills=(SKILL,))
     assert "no skills" in said("what skills do you have?")
     then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=TOOLS | {"query_table"})
@@ -245,30 +203,22 @@ def test_a_tool_that_is_not_bound_is_never_called_nor_more_than_six_in_a_turn() 
     for request in ("list files", "Remember that I use vim", "ask a subagent to sing"):
         assert "not bound" in said(request, tools=frozenset())
     turn = tuple(Step("grep", {}, "nothing") for _ in range(MAX_CALLS))
-    assert "6" in said("list files", *turn)
-    assert isinstance(move("list files", *turn[1:]), Use)
-    assert words("he prefers") == words("my preferences")
-    assert "制表" in words("用户喜欢用制表符")
+    assert "6" in said("list files", *turn) and isinstance(move("list files", *turn[1:]), Use)
+    assert words("he prefers") == words("my preferences") and "制表" in words("用户喜欢用制表符")
 
 
 @every_row("request_", ["who are you?", "你是谁？", "What is 2 + 2?", "", "hello", "谢谢", "tell me a joke"])
 def test_it_never_pretends(request_: str) -> None:
     text = said(request_, Step("list_variables", {}, "No variables."))
-    assert text
-    assert len(text) < 600
+    assert text and len(text) < 600
     if request_ not in ("谢谢",):
         assert "rule-based" in text or "规则" in text
 
 
-@every_row(
-    "request_",
-    [
-        "Read /style.md and remember what it says",
-        "Please read style.md, then note it",
-        "Remember what /style.md says",
-        "请读取 /style.md 并记住里面的内容",
-    ],
-)
+@every_row("request_", [
+    "Read /style.md and remember what it says", "Please read style.md, then note it", "Remember what /style.md says",
+    "请读取 /style.md 并记住里面的内容",
+])  # fmt: skip
 def test_a_file_is_read_and_what_it_says_is_kept(request_: str) -> None:
     assert move(request_) == Use("read_file", {"file_path": "/style.md"})
     style = read("# Style\n\n- reports are due on Fridays\nUse tabs\n", "/style.md")
@@ -299,9 +249,8 @@ def handed(request: str, *turn: Step, agents=AGENTS) -> str | Use:
 
 
 def test_a_subagent_is_called_as_it_is_there_and_its_report_quoted():
-    assert handed("ask the nobody subagent to sing") == (
-        "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
-    )
+    expected = "There is no subagent nobody: the tool `task` lists general-purpose, critic, data-2."
+    assert handed("ask the nobody subagent to sing") == expected
     assert "data-2" in str(handed("让 nobody 子代理唱歌"))
     done = plan(asked("ask the critic subagent to sing", tools=TOOLS - {"task"}), INTENTS)
     assert done == "I would call the tool `task` here, but it is not bound to me, so I stop."
@@ -315,8 +264,7 @@ def test_a_subagent_is_called_as_it_is_there_and_its_report_quoted():
 @every_row("request_", ["ask bob to call me", "use pandas to plot it", "tell me to stop", "let it be for now"])
 def test_words_that_name_no_subagent_are_not_for_one(request_):
     done = handed(request_)
-    assert not (isinstance(done, Use) and done.tool == "task")
-    assert "no subagent" not in getattr(done, "text", "")
+    assert not (isinstance(done, Use) and done.tool == "task") and "no subagent" not in getattr(done, "text", "")
 
 
 @every_row("request_", ["Note that the password is hunter2pass", "记一下：密码是 hunter2pass"])

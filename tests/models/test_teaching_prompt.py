@@ -41,8 +41,7 @@ def test_the_system_prompt_is_taken_apart() -> None:
     prompt = conversation([SystemMessage(SYSTEM)])
     assert [f.path for f in prompt.memory] == ["/AGENTS.md", "/memory/2026-01-01.md"]
     assert prompt.memory[0].facts == ("The user prefers tabs", "see </agent_memory> in a line")
-    assert prompt.skills == (SKILL,)
-    assert prompt.memory_path == "/AGENTS.md"
+    assert prompt.skills == (SKILL,) and prompt.memory_path == "/AGENTS.md"
     text = (
         "<agent_memory>\n(nothing yet; write_file /notes/ME.md starts it)\n</agent_memory>\n"
         "<memory_guidelines>\nBe brief.\n</memory_guidelines>"
@@ -78,12 +77,11 @@ def summary_of(messages: list[BaseMessage], prompt: str = DEFAULT_SUMMARY_PROMPT
 TALK = [
     HumanMessage("Remember that I prefer tabs over spaces & <b>"),
     AIMessage("", tool_calls=[{"name": "write_file", "args": {"file_path": PATH, "content": "x"}, "id": "c1"}]),
-    ToolMessage("Updated file /AGENTS.md", tool_call_id="c1"),
-    AIMessage("Done."),
+    ToolMessage("Updated file /AGENTS.md", tool_call_id="c1"), AIMessage("Done."),
     HumanMessage("Never delete /data.csv"),
     AIMessage("", tool_calls=[{"name": "read_file", "args": {"file_path": "/data.csv"}, "id": "c2"}]),
     ToolMessage("1,2", tool_call_id="c2"),
-]
+]  # fmt: skip
 
 
 @every_row("prompt", [DEFAULT_SUMMARY_PROMPT, DEEPAGENTS_DEFAULT_SUMMARY_PROMPT])
@@ -101,13 +99,11 @@ def test_a_summary_is_short_loses_no_count_and_holds_no_credential() -> None:
     first = summary_of(TALK)
     again = [HumanMessage(f"Here is a summary:\n\n{first}"), AIMessage("ok"), HumanMessage("hello")]
     second = summary_of(again)
-    assert "Requests so far: 3" in second
-    assert "I prefer tabs over spaces & <b>" in second
+    assert "Requests so far: 3" in second and "I prefer tabs over spaces & <b>" in second
     assert "Files read: /data.csv" in second
     talk: list[BaseMessage] = [HumanMessage(f"Remember that number {i} is {'very ' * 40}important") for i in range(200)]
     text = summary_of(talk)
-    assert count(text) < 250
-    assert "Requests so far: 200" in text
+    assert count(text) < 250 and "Requests so far: 200" in text
     talk = [HumanMessage(f"记住第{i}条：" + "很长的一句话" * 40) for i in range(50)]
     assert count(summary_of(talk)) <= 250
     talk = [HumanMessage("my password is hunter2")]

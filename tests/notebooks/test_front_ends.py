@@ -22,47 +22,17 @@ from tests.support.notebooks import PATIENT
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 CELLS = (
-    "%load_ext deepnb",
-    "%config DeepNB.window = 5000",
-    "%agent dashboard",
-    "%%agent\nRemember that I prefer tabs over spaces",
-    "%skills add explore-dataframe",
-    "%agent what can you do?",
-    "%agent note that the pump is called Berta",
-    "%agent ask a subagent to list files",
-    "%agent fork idea",
-    "%agent thanks",
-    "%agent compact",
-    "%agent what do you know about my preferences?",
-    "%agent",
-    "%agent turns",
-    "%agent threads",
-    "%agent budget",
-    "%agent history",
-    "%agent history pump",
-    "%agent xray",
-    "%agent graph",
-    "%agent tools",
-    "%agent subagents",
-    "%agent?",
-    "%memory",
-    "%memory diff 0",
-    "%memory show",
-    "%memory search pump",
-    "%memory edit",
-    "%skills",
-    "%skills show explore-dataframe",
-    "%memory panel",
-    "%skills panel",
-    "%agent panel",
-    "%agent panel threads",
-    "%agent panel prompt",
-    "%config DeepNB.approve = 'writes'",
-    "%config DeepNB.stop_at_approval = False",
-    "%%agent\nRemember that I like tea",
-    "%agent approve",
+    "%load_ext deepnb", "%config DeepNB.window = 5000", "%agent dashboard",
+    "%%agent\nRemember that I prefer tabs over spaces", "%skills add explore-dataframe", "%agent what can you do?",
+    "%agent note that the pump is called Berta", "%agent ask a subagent to list files", "%agent fork idea",
+    "%agent thanks", "%agent compact", "%agent what do you know about my preferences?", "%agent", "%agent turns",
+    "%agent threads", "%agent budget", "%agent history", "%agent history pump", "%agent xray", "%agent graph",
+    "%agent tools", "%agent subagents", "%agent?", "%memory", "%memory diff 0", "%memory show", "%memory search pump",
+    "%memory edit", "%skills", "%skills show explore-dataframe", "%memory panel", "%skills panel", "%agent panel",
+    "%agent panel threads", "%agent panel prompt", "%config DeepNB.approve = 'writes'",
+    "%config DeepNB.stop_at_approval = False", "%%agent\nRemember that I like tea", "%agent approve",
     "%%agent\nRemember that I like coffee",
-)
+)  # fmt: skip
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 CORE = ("@jupyter-widgets/base", "@jupyter-widgets/controls")
@@ -121,11 +91,6 @@ TEXT_ONLY = re.compile(r"^ *(?:---|\+\+\+|@@).*$|^%agent history --bring.*$|\w*â
 COLUMNS = {"more", "layer", "in", "this", "needs", "call"}
 
 
-def missing(text: str, shown: str) -> list[str]:
-    there = words(shown) | COLUMNS
-    return sorted(word for word in words(TEXT_ONLY.sub("", text)) if word not in there)
-
-
 def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     seen = {frozenset(data) for _, data in outputs(ran)}
     empty = frozenset[str]()  # the place of what has come to an end, or is to come
@@ -149,16 +114,10 @@ def test_beside_every_widget_stands_its_static_twin(ran: Any) -> None:
 
 def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any) -> None:
     state = ran.metadata.widgets[STATE]["state"]
-    assert len(state) > 100
-    assert {model["model_module"] for model in state.values()} <= set(CORE)
+    assert len(state) > 100 and {model["model_module"] for model in state.values()} <= set(CORE)
     assert {one["state"]["_view_module"] for one in state.values() if one["state"].get("_view_module")} <= set(CORE)
-    assert not harm(json.dumps([one for one in state.values() if one["state"].get("value") != TAB_STYLE]))
-
-
-def harm(html: str) -> list[str]:
-    return re.findall(
-        r"<(?:script|style|iframe|object|embed|link|svg|img)\b|requirejs|(?:src|url)\s*[=(]\s*['\"\\]*http", html
-    )
+    harm = r"<(?:script|style|iframe|object|embed|link|svg|img)\b|requirejs|(?:src|url)\s*[=(]\s*['\"\\]*http"
+    assert not re.findall(harm, json.dumps([one for one in state.values() if one["state"].get("value") != TAB_STYLE]))
 
 
 def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> None:
@@ -167,7 +126,7 @@ def test_with_styles_and_classes_gone_it_says_what_the_text_says(ran: Any) -> No
         assert "style=" not in shown and "class=" not in shown
         assert re.findall(r"<(\w+)", shown) == re.findall(r"<(\w+)", html), f"{source}: an element is lost"
         if source != "%agent xray":  # its text shows the ends of what the HTML folds
-            assert missing(text, read(shown)) == [], source
+            assert words(TEXT_ONLY.sub("", text)) <= words(read(shown)) | COLUMNS, source
 
 
 def test_a_saved_notebook_is_small(ran: Any, tmp_path: Path) -> None:

@@ -58,9 +58,10 @@ def test_every_notebook_shows_the_same_with_an_encoding() -> None:
 @pytest.mark.parametrize("path", [pytest.param(p, id=p.name) for p in ALL])
 def test_a_notebook_run_again_is_the_same_notebook(path: Path) -> None:
     """Twice in one kernel, then once more in a fresh one; only times and counts of executions differ."""
-    first, second, third = ([(c.source, *t) for c, t in zip(nb.cells, texts(nb), strict=True)] for nb in runs(path, (2, 1)))
-    assert second == first
-    assert third == first
+    first, second, third = (
+        [(c.source, *t) for c, t in zip(nb.cells, texts(nb), strict=True)] for nb in runs(path, (2, 1))
+    )
+    assert second == first and third == first
 
 
 @every_row("path", ALL, ids=lambda path: path.name)
@@ -73,8 +74,7 @@ def test_a_notebook_is_valid_small_and_of_no_machine(path: Path) -> None:
     text = path.read_text()
     for place in (str(Path.home()), str(HERE.parent), "/tmp/", "/home/", "/Users/", "site-packages", os.sep + "venv"):
         assert place not in text, place
-    assert "widgets" not in notebook.metadata
-    assert all("execution" not in cell.metadata for cell in notebook.cells)
+    assert "widgets" not in notebook.metadata and all("execution" not in cell.metadata for cell in notebook.cells)
     failed = [(cell, o) for cell in notebook.cells for o in cell.get("outputs", ()) if o.output_type == "error"]
     for cell, output in failed:  # a cell ends so at a card, and Run All stops there
         assert (output.ename, cell.metadata.get("tags")) == ("ApprovalNeeded", ["raises-exception"])
@@ -97,7 +97,9 @@ def test_masking_keeps_all_but_times() -> None:
 
 def test_of_a_picture_its_kind_is_compared() -> None:
     def shown(**data: str) -> list[tuple[str, str]]:
-        output = nbformat.v4.new_output("display_data", data={key.replace("_", "/"): text for key, text in data.items()})
+        output = nbformat.v4.new_output(
+            "display_data", data={key.replace("_", "/"): text for key, text in data.items()}
+        )
         return list(texts(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(id="a", outputs=[output])])))
 
     assert shown(image_png="AAAA", text_plain="<Figure>") == shown(image_png="BBBB", text_plain="<Figure>")

@@ -33,7 +33,10 @@ class Seen:
         """`pages` are the words of its HTML, folds included, and of its updates where there are some."""
         self.source, self.ran = source, ran
         self.texts = [masked(text) for text in _texts(ran, lacks)]
-        made = (m["data"].get("text/html", "") for m in ran.of("display_data", *([] if "updates" in lacks else ["update_display_data"])))
+        made = (
+            m["data"].get("text/html", "")
+            for m in ran.of("display_data", *([] if "updates" in lacks else ["update_display_data"]))
+        )
         self.pages = [masked(unescape(re.sub("<[^>]*>", "", re.sub("<br>|</div>", "\n", page)))) for page in made]
         cells = [p["text"] for p in ran.reply.get("payload", ()) if p.get("source") == "set_next_input"]
         self.next = cells if "payloads" not in lacks else []

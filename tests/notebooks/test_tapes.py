@@ -3,14 +3,12 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from deepnb import Session
 from deepnb.values.turn import ThinkingDelta
 from tests.support.replays import tape
 from tests.support.shells import Shell
-from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make
 from tests.support.tables import every_row
+from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make
 
 
 @every_row("name", MODELS)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from deepnb import Session
+from deepnb.backends.journal import replay
 from tests.support import postgres
 from tests.support.scripted import Scripted
 
@@ -14,6 +15,19 @@ from tests.support.scripted import Scripted
 def session(where: str | Path, *answers: Any, **options: Any) -> Session:
     """A session that is kept there, with a model that gives these answers."""
     return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+
+
+def keep_both(one: Session, two: Session) -> None:
+    """Two sessions in one place write one line: both have both texts."""
+    one.memory.write("/AGENTS.md", "- l1\n- x\n")
+    two.memory.read("/AGENTS.md")
+    one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
+    assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
+    for s in (one, two):
+        assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
+        assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
+        assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+        assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,15 @@
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.journal import replay
-from tests.support.scripted import Scripted, call, unasked
-
-
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+from tests.persistence.conftest import keep_both, session
+from tests.support.refusals import refused
+from tests.support.scripted import call, unasked
+from tests.support.walks import walked
 
 
 class Slow:
@@ -35,36 +33,37 @@ def test_a_thread_in_which_a_turn_plays_is_busy_for_others_and_can_be_forked(whe
         plays.start()
         try:
             assert slow.begun.wait(60)
-            with pytest.raises(DeepnbError) as told:
-                two.run("me, too")
-            line = told.value.typed
+            told = refused("", two.run, "me, too")
+            line = told.typed
             assert line.startswith("thread main is busy in another kernel (process ")
             assert ", since 20" in line and "%agent fork" in line
             for act in (lambda: two.rewind(0), lambda: two.files.update({"/a.txt": "A"})):
-                with pytest.raises(DeepnbError, match="is busy in another kernel"):
-                    act()
-            two.memory.add("memory is everybody's")
-            two.fork("aside")
+                refused("is busy in another kernel", act)
+            walked(two, "memory.add memory is everybody's", "fork aside")
             assert two.run("me, too").number == 2
         finally:
             slow.go.set()
             plays.join()
         assert [t.prompt for t in one.turns] == ["one", "two"]
         two.switch("main")
-        assert two.run("three").number == 3
-        assert [t.prompt for t in two.turns] == ["one", "two", "three"]
-        assert "memory is everybody's" in one.files["/AGENTS.md"]
-        assert one.run("four").number == 4
+        assert two.run("three").number == 3 and [t.prompt for t in two.turns] == ["one", "two", "three"]
+        assert "memory is everybody's" in one.files["/AGENTS.md"] and one.run("four").number == 4
 
 
 def test_a_thread_that_another_kernel_made_meanwhile_is_not_overwritten(where):
     with session(where) as one, session(where) as two:
         assert not two.turns
         one.run("one")
-        assert two.run("two").number == 2
-        assert [turn.prompt for turn in two.turns] == ["one", "two"]
+        assert two.run("two").number == 2 and [turn.prompt for turn in two.turns] == ["one", "two"]
         two.rewind(1)
         assert len(two.snapshot.messages) == 2
+
+
+def all_there(s: Session, writers: list[str], edits: int) -> None:
+    lines, log = s.files["/AGENTS.md"].splitlines(), s.memory.log_entries()
+    assert sorted(lines) == sorted(f"- fact {name}-{n}" for name in writers for n in range(edits))
+    assert [e.id for e in log] == [str(n) for n in range(1, len(lines) + 1)]
+    assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
 
 
 def test_edits_of_many_writers_are_all_there(where):
@@ -80,24 +79,13 @@ def test_edits_of_many_writers_are_all_there(where):
     for one in writers:
         one.join()
     for s in sessions:
-        lines = s.files["/AGENTS.md"].splitlines()
-        assert sorted(lines) == sorted(f"- fact {a}-{b}" for a in range(4) for b in range(10))
-        log = s.memory.log_entries()
-        assert [e.id for e in log] == [str(n) for n in range(1, 41)]
-        assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
+        all_there(s, [*"0123"], 10)
         s.close()
 
 
 def test_two_writers_of_one_line_keep_both_texts(where):
     with session(where) as one, session(where) as two:
-        one.memory.write("/AGENTS.md", "- l1\n- x\n")
-        two.memory.read("/AGENTS.md")
-        one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
-        assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
-        for s in (one, two):
-            assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
-            assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
-            assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+        keep_both(one, two)
 
 
 @pytest.mark.nightly
@@ -117,19 +105,13 @@ def test_eight_kernels_with_fifty_edits_each_lose_none(where):
         for one in kernels:
             one.communicate()
         assert [one.returncode for one in kernels] == [0] * 8
-        lines = s.files["/AGENTS.md"].splitlines()
-        assert sorted(lines) == sorted(f"- fact k{a}-{b}" for a in range(8) for b in range(50))
-        log = s.memory.log_entries()
-        assert [e.id for e in log] == [str(n) for n in range(1, 401)]
-        assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
+        all_there(s, [f"k{n}" for n in range(8)], 50)
 
 
 def test_what_one_learns_the_other_is_told_at_its_next_turn(where):
     with session(where) as one, session(where) as two:
         one.run("one")
-        two.switch("main")
-        two.new("b")
-        two.run("in b")
+        walked(two, "switch main", "new b", "run in b")
         one.memory.add("likes tea")
         two.run("again in b")
         assert "likes tea" in str(two.options.model.requests[-1])

@@ -3,17 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.journal import replay
 from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
+from tests.persistence.conftest import session
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
-
-
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
+from tests.support.walks import walked
 
 
 def facts(turn: Turn) -> dict[str, Any]:
@@ -31,16 +28,14 @@ def test_turns_come_back_with_all_that_views_need(where):
     with session(where, write, "written", "two") as first:
         first.memory.add("likes tea")
         first.run("one", cell="c1")
-        first.memory.add("likes cake")
-        first.run("two")
+        walked(first, "memory.add likes cake", "run two")
         told = [facts(turn) for turn in first.turns]
         requests = [list(first.xray(n).request) for n in (1, 2)]
         shown = first.budget()
     with session(where) as second:
         assert [facts(turn) for turn in second.turns] == told
         assert [list(second.xray(n).request) for n in (1, 2)] == requests
-        assert shown is not None and second.budget() == shown
-        assert second.run("three").number == 3
+        assert shown is not None and second.budget() == shown and second.run("three").number == 3
         second.memory.add("and scones")
         assert second.files["/AGENTS.md"] == "- likes tea\n- likes cake\n- and scones\n"
         log = second.memory.log_entries()
@@ -65,8 +60,7 @@ def test_the_ledger_and_the_transcript_come_back(where):
         first.run("one")
         ledger, lines = first.ledger(), first.workspace.transcripts["main"].read()[0]
     with session(where) as second:
-        assert second.ledger().equals(ledger)
-        assert len(second.transcript()) == len(lines)
+        assert second.ledger().equals(ledger) and len(second.transcript()) == len(lines)
         assert second.workspace.transcripts["main"].read()[0] == lines
         second.run("two")
         assert second.workspace.transcripts["main"].read()[0][: len(lines)] == lines
@@ -75,8 +69,7 @@ def test_the_ledger_and_the_transcript_come_back(where):
 
 def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
     with session(where) as first:
-        for prompt in ("one", "two", "three"):
-            first.run(prompt)
+        walked(first, "run one", "run two", "run three")
         first.rewind(1)
     with session(where) as second:
         assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
@@ -88,15 +81,9 @@ def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
 
 def test_undo_brings_turns_back_for_good(where):
     with session(where) as first:
-        first.run("one")
-        first.run("two")
-        first.rewind(0)
-        first.undo()
-        first.new("gone")
-        first.undo()
+        walked(first, "run one", "run two", "rewind 0", "undo", "new gone", "undo")
     with session(where) as second:
-        assert [t.prompt for t in second.turns] == ["one", "two"]
-        assert [t.name for t in second.threads] == ["main"]
+        assert [t.prompt for t in second.turns] == ["one", "two"] and [t.name for t in second.threads] == ["main"]
 
 
 def test_a_turn_can_be_gone_back_to_and_forked_from(where):
@@ -108,8 +95,7 @@ def test_a_turn_can_be_gone_back_to_and_forked_from(where):
     with session(where) as second:
         assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
         second.fork("other", at=1)
-        assert second.files["/a.txt"] == "first"
-        assert [t.prompt for t in second.turns] == ["one"]
+        assert second.files["/a.txt"] == "first" and [t.prompt for t in second.turns] == ["one"]
     with session(where) as third:
         assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
         assert len(third.workspace.threads["main"].turns) == 2
@@ -119,34 +105,26 @@ def test_pins_policy_and_brought_back_messages_are_there(where):
     skill = "---\nname: tidy-up\ndescription: Use when files are to be tidied up.\n---\n\nPut each file in place.\n"
     with session(where) as first:
         first.skills.write("tidy-up", skill)
-        first.run("one")
-        first.skills.pin("tidy-up")
+        walked(first, "run one", "skills.pin tidy-up")
         first.approvals.rule("ls", "ask")
     with session(where) as second:
-        assert second.skills.pinned == ("tidy-up",)
-        assert second.options.approve == {"*": "outside", "ls": "ask"}
+        assert second.skills.pinned == ("tidy-up",) and second.options.approve == {"*": "outside", "ls": "ask"}
         second.run("two")
         assert "Put each file in place." in str(second.options.model.requests[-1])
 
 
 def test_a_session_that_has_begun_goes_into_an_empty_place(where):
     first = Session(model=Scripted(answers=[call("write_file", file_path="/a.txt", content="A"), "done"]))
-    first.memory.add("likes tea")
-    first.run("one")
-    first.fork("child")
-    first.run("two")
+    walked(first, "memory.add likes tea", "run one", "fork child", "run two")
     told, files = [facts(t) for t in first.turns], dict(first.files)
     line = first.persist(where).lines[0]
     assert [facts(t) for t in first.turns] == told and dict(first.files) == files
-    first.run("three")
-    first.close()
+    walked(first, "run three", "close")
     assert "is kept in" in line or "back from" in line
     with session(where) as second:
-        assert [t.prompt for t in second.turns] == ["one", "two", "three"]
-        assert dict(second.files) == files
+        assert [t.prompt for t in second.turns] == ["one", "two", "three"] and dict(second.files) == files
         second.rewind(1)
-        assert second.files["/a.txt"] == "A"
-        assert [e.id for e in second.memory.log_entries()] == ["1"]
+        assert second.files["/a.txt"] == "A" and [e.id for e in second.memory.log_entries()] == ["1"]
 
 
 def test_a_session_that_has_begun_does_not_go_where_another_is(where):
@@ -154,8 +132,7 @@ def test_a_session_that_has_begun_does_not_go_where_another_is(where):
         first.run("one")
     second = Session(model=Scripted(answers=["ok"]))
     second.run("mine")
-    with pytest.raises(DeepnbError, match="has threads of its own, and this session has begun already"):
-        second.persist(where)
+    refused("has threads of its own, and this session has begun already", second.persist, where)
     assert [t.prompt for t in second.turns] == ["mine"] and second.run("on").number == 2
 
 
@@ -189,16 +166,11 @@ def test_it_says_which_model_was_in_use(where, monkeypatch):
 
 def test_a_session_that_is_kept_from_an_empty_thread_on_keeps_both_memories(where):
     with Session(model=Scripted(answers=["ok"])) as first:
-        first.memory.add("of all")
-        first.run("in main")
+        walked(first, "memory.add of all", "run in main")
         first.new("apart", empty=True)
-        first.memory.add("of apart")
-        first.run("in apart")
+        walked(first, "memory.add of apart", "run in apart")
         first.persist(where)
-        first.memory.add("of apart, later")
-        first.new("evening")
-        first.memory.add("of all, later")
-        first.run("in evening")
+        walked(first, "memory.add of apart, later", "new evening", "memory.add of all, later", "run in evening")
         journals = {name: log(first, name) for name in ("main", "apart")}
     with session(where) as second:
         found = {}
@@ -221,16 +193,14 @@ def log(s: Session, thread: str) -> list[Any]:
 def test_it_says_what_a_turn_needs_that_its_kernel_did_not_end(where):
     with session(where, call("ls", path="/"), "never") as first:
         first.run("one", max_steps=1)
-        first.new("side")
-        first.run("two")
+        walked(first, "new side", "run two")
         last = first.turns[-1]
         first.workspace.persistence.begin(
             replace(last, number=2, prompt="a prompt that was never sent", before=last.after)
         )
     with session(where) as second:
-        assert second.restored.lines[1:] == (
-            "its kernel ended before 'a prompt that was never sent' was sent: send it again",
-        )
+        expected = ("its kernel ended before 'a prompt that was never sent' was sent: send it again",)
+        assert second.restored.lines[1:] == expected
         second.switch("main")
         assert second.pending
         second.workspace.current.tell()
@@ -238,8 +208,7 @@ def test_it_says_what_a_turn_needs_that_its_kernel_did_not_end(where):
         assert third.restored.lines[1] == third.pending
         lost = "its kernel ended before 'a prompt that was never sent' was sent"
         assert third.restored.lines[2] == f"thread side: {lost}: %agent switch side, then send it again"
-        third.switch("side")
-        third.run("again")
+        walked(third, "switch side", "run again")
     with session(where) as fourth:
         assert fourth.restored.lines[1:] == ()
 

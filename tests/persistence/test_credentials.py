@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
+from tests.support.functions import gives
 from tests.support.images import png
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
 
 PLANTED = SAMPLES[:: len(SAMPLES) // 200][:200]
@@ -22,11 +24,7 @@ class Failing(Exception):
 def test_the_metadata_of_a_picture_in_a_message_is_not_in_the_database(where):
     secret = b"in the metadata of a picture"
     data = b64encode(png(3, 2, more=secret)).decode()
-
-    def look() -> list[dict[str, str]]:
-        """Gives a picture back."""
-        return [{"type": "image", "base64": data, "mime_type": "image/png"}]
-
+    look = gives("look", [{"type": "image", "base64": data, "mime_type": "image/png"}])
     with Session(Scripted(answers=[call("look"), "a picture"]), persist=where, **unasked(look)) as s:
         s.run("look")
         there = b"\n".join(contents(where).values())
@@ -66,12 +64,10 @@ def test_two_hundred_that_were_planted_are_nowhere(where, monkeypatch):
         for one in PLANTED[170:180]:
             s.options.model.answers = [Failing(f"headers: {one.text}")]
             s.options.model.requests.clear()
-            with pytest.raises(DeepnbError):
-                s.run("go on")
+            refused("", s.run, "go on")
         for one in PLANTED[180:190]:
             s.memory.pending()
-            with pytest.raises(DeepnbError):
-                s.memory.add(one.text)
+            refused("", s.memory.add, one.text)
         there = b"\n".join(contents(where).values())
     assert len(there) > 50_000, "the database was read"
     planted: list[Any] = [value for one in PLANTED for value in one.values]

@@ -10,20 +10,16 @@ from typing import Any
 import pytest
 
 from deepnb import DeepnbError, Session
+from tests.persistence.conftest import session
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
 
-def session(where: str | Path, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
-
-
-def refused(where: str | Path, match: str) -> None:
+def left_alone(where: str | Path, match: str) -> None:
     before = Path(where).read_bytes()
-    with pytest.raises(DeepnbError, match=match) as told:
-        session(where)
+    refused(match, session, where)
     assert Path(where).read_bytes() == before, "it is left as it was"
-    assert "\n" not in str(told.value)
 
 
 def test_all_of_it_is_its_owners_alone(tmp_path, home):
@@ -31,8 +27,7 @@ def test_all_of_it_is_its_owners_alone(tmp_path, home):
         s.memory.add("likes tea")
         s.run("one")
         made = [*tmp_path.glob("session.db*"), home / ".deepnb" / "key"]
-        assert len(made) >= 3
-        assert {stat.S_IMODE(file.stat().st_mode) for file in made} == {0o600}
+        assert len(made) >= 3 and {stat.S_IMODE(file.stat().st_mode) for file in made} == {0o600}
 
 
 @every_row("how", ["text", "cut", "overwritten"])
@@ -49,7 +44,7 @@ def test_a_damaged_file_is_refused(tmp_path, how):
     else:
         data[8192 : 8192 * 3] = b"\xff" * (8192 * 2)
     where.write_bytes(data)
-    refused(where, "is damaged, or no SQLite file")
+    left_alone(where, "is damaged, or no SQLite file")
 
 
 def test_another_programs_database_is_refused(tmp_path):
@@ -57,7 +52,7 @@ def test_another_programs_database_is_refused(tmp_path):
     with sqlite3.connect(where) as db:
         db.execute("CREATE TABLE customers (name TEXT)")
     db.close()
-    refused(where, "is another program's database")
+    left_alone(where, "is another program's database")
 
 
 def test_a_file_of_langgraphs_own_is_brought_up_to_date(tmp_path):
@@ -73,27 +68,19 @@ def test_a_file_of_langgraphs_own_is_brought_up_to_date(tmp_path):
         assert [t.prompt for t in again.turns] == ["one", "two"]
 
 
-@every_row(
-    ("where", "match"),
-    [
-        ("", "persist can't be"),
-        (".", "is a directory"),
-        ("missing/session.db", "there is no directory"),
-        ("mysql://x/y", "mysql:// is no database that deepnb knows"),
-        ("postgresql://nobody@127.0.0.1:1/none", "can't be opened"),
-    ],
-)
+@every_row(("where", "match"), [
+    ("", "persist can't be"), (".", "is a directory"), ("missing/session.db", "there is no directory"),
+    ("mysql://x/y", "mysql:// is no database that deepnb knows"),
+    ("postgresql://nobody@127.0.0.1:1/none", "can't be opened"),
+])  # fmt: skip
 def test_a_place_that_is_none_is_one_line(tmp_path, monkeypatch, where, match):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DeepnbError, match=match) as told:
-        session(where)
-    assert "\n" not in str(told.value)
+    refused(match, session, where)
 
 
 def test_a_password_is_not_shown():
-    with pytest.raises(DeepnbError) as told:
-        session("postgresql://me:hunter2secret@127.0.0.1:1/none")
-    assert "hunter2secret" not in str(told.value)
+    told = refused("", session, "postgresql://me:hunter2secret@127.0.0.1:1/none")
+    assert "hunter2secret" not in str(told)
 
 
 @every_row("extra", ["sqlite", "postgres"])
@@ -102,8 +89,7 @@ def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch, extra):
 
     monkeypatch.setitem(sys.modules, f"langgraph.checkpoint.{extra}", None)
     where = tmp_path / "s.db" if extra == "sqlite" else "postgresql://me@127.0.0.1:1/none"
-    with pytest.raises(DeepnbError, match=rf'pip install "deepnb\[{extra}\]"'):
-        session(where)
+    refused(rf'pip install "deepnb\[{extra}\]"', session, where)
 
 
 def test_a_session_is_kept_in_one_place(tmp_path):
@@ -111,8 +97,7 @@ def test_a_session_is_kept_in_one_place(tmp_path):
         s.persist(tmp_path / "b.db")
     from langgraph.checkpoint.memory import InMemorySaver
 
-    with pytest.raises(DeepnbError, match="has a checkpointer of its own"):
-        Session(checkpointer=InMemorySaver(), persist=tmp_path / "c.db")
+    refused("has a checkpointer of its own", lambda: Session(checkpointer=InMemorySaver(), persist=tmp_path / "c.db"))
 
 
 def test_nothing_is_unpickled_and_no_foreign_class_is_made(tmp_path):
@@ -135,8 +120,7 @@ def test_nothing_is_unpickled_and_no_foreign_class_is_made(tmp_path):
     db.close()
     with pytest.raises(Exception, match=r".") as told:
         session(where).run("two")
-    assert not evidence.exists()
-    assert isinstance(told.value, DeepnbError)
+    assert not evidence.exists() and isinstance(told.value, DeepnbError)
 
 
 def test_a_constructor_in_json_is_data(monkeypatch):

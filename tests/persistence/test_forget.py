@@ -5,15 +5,13 @@ from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from tests.persistence.conftest import session
 from tests.support import databases
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.refusals import refused
+from tests.support.scripted import call, unasked
+from tests.support.walks import walked
 
 WORD = "zeppelin"
-
-
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
 
 
 def held(where: str) -> list[str]:
@@ -25,14 +23,8 @@ def remembered(where: str, **options: Any) -> None:
     """Three threads that knew the word at many turns, in the block of memory and as an update; then its kernel ended."""
     with session(where, **options) as s:
         s.memory.write("/AGENTS.md", "- likes tea\n- owns a Zeppelin\n")
-        s.run("one")
-        s.memory.add("the zeppelin is grey")
-        s.run("two")
-        s.fork("side")
-        s.run("three")
-        s.new("far")
-        s.run("four")
-        s.switch("main")
+        walked(s, "run one", "memory.add the zeppelin is grey", "run two", "fork side", "run three", "new far")
+        walked(s, "run four", "switch main")
         s.run("five", max_steps=0)
 
 
@@ -44,8 +36,7 @@ def test_it_is_in_no_byte_and_no_later_request(where, refresh):
         found = s.memory.find(WORD)
         assert found.kept and found.files and found.journal
         assert ("may hold the words in its log" in s.memory.forget(WORD).left) is ("://" in where)
-        assert held(where) == [] and s.memory.find(WORD).nothing
-        assert s.files["/AGENTS.md"] == "- likes tea\n"
+        assert held(where) == [] and s.memory.find(WORD).nothing and s.files["/AGENTS.md"] == "- likes tea\n"
         for thread in ("far", "side", "main"):
             s.switch(thread)
             s.run("and now")
@@ -66,8 +57,7 @@ def test_it_is_in_no_byte_and_no_later_request(where, refresh):
 def test_what_the_conversation_said_stays(where):
     write = call("write_file", file_path="/AGENTS.md", content="- a zeppelin\n")
     with session(where, write, "noted the zeppelin", "yes") as s:
-        s.run("remember my zeppelin")
-        s.run("do you?")
+        walked(s, "run remember my zeppelin", "run do you?")
         s.memory.forget(WORD)
         assert s.memory.find(WORD).nothing and s.memory.forget(WORD).nothing
     with session(where) as s:
@@ -93,8 +83,7 @@ def test_nothing_is_forgotten_while_another_kernel_plays(where):
         plays.start()
         try:
             assert begun.wait(60)
-            with pytest.raises(DeepnbError, match="thread here is busy in another kernel"):
-                two.memory.forget(WORD)
+            refused("thread here is busy in another kernel", two.memory.forget, WORD)
             assert WORD in two.files["/AGENTS.md"].lower()
         finally:
             go.set()

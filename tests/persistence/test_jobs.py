@@ -3,9 +3,8 @@
 import threading
 from typing import Any
 
-import pytest
-
-from deepnb import DeepnbError, Session
+from deepnb import Session
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.wings import wing
 
@@ -39,8 +38,7 @@ def test_the_turn_of_a_job_is_there_in_the_next_session_once(where):
 def test_a_call_that_a_job_waits_with_can_be_decided_in_the_next_session(where):
     SENT.clear()
     with session(where, call("send", text="hi")) as first:
-        assert first.jobs.start("send hi").wait(60).asked
-        assert first.workspace.threads["job-1"].asked
+        assert first.jobs.start("send hi").wait(60).asked and first.workspace.threads["job-1"].asked
     with session(where, "Sent.") as second:
         line = "thread job-1: send needs your approval: %agent switch job-1, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
         assert line in second.restored.lines
@@ -66,8 +64,7 @@ def test_the_thread_of_a_job_is_busy_for_other_kernels(where):
             assert begun.wait(60)
             with session(where) as second:
                 second.switch("job-1")
-                with pytest.raises(DeepnbError, match="thread job-1 is busy in another kernel"):
-                    second.run("me, too")
+                refused("thread job-1 is busy in another kernel", second.run, "me, too")
                 assert not any("job-1" in line for line in second.restored.lines), "it is not cut: it runs"
         finally:
             go.set()

@@ -73,28 +73,12 @@ def test_a_prompt_of_which_only_the_input_is_kept_is_a_turn_that_goes_on(tmp_pat
     assert [turn.number for turn in after.turns] == list(range(1, turns + 3))
 
 
-IN_CI = pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)
-
-
-@pytest.mark.slow
-@IN_CI
-def test_every_restart_resumes(where, tmp_path):
-    rounds(where, tmp_path, "short", 2)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", [f"seed{n}" for n in range(5)])
-def test_every_restart_resumes_at_a_hundred_points(where, tmp_path, seed):
-    rounds(where, tmp_path, seed, 20)
-
-
-@pytest.mark.slow
-@IN_CI
-def test_a_kill_between_the_write_of_memory_and_the_checkpoint_neither_loses_nor_doubles_a_fact(where, tmp_path):
-    rounds(where, tmp_path, "memory", 4, "memory")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", [f"memory{n}" for n in range(5)])
-def test_no_fact_is_lost_or_doubled_at_two_hundred_points(where, tmp_path, seed):
-    rounds(where, tmp_path, seed, 20, "memory")
+@pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)], indirect=True)
+@pytest.mark.parametrize(("seed", "count", "ops"), [
+    pytest.param("short", 2, (), marks=pytest.mark.slow), pytest.param("memory", 4, ("memory",), marks=pytest.mark.slow),
+    *(pytest.param(f"seed{n}", 20, (), marks=pytest.mark.nightly) for n in range(5)),
+    *(pytest.param(f"memory{n}", 20, ("memory",), marks=pytest.mark.nightly) for n in range(5)),
+])  # fmt: skip
+def test_every_restart_resumes_and_neither_loses_nor_doubles_a_fact(where, tmp_path, seed, count, ops):
+    """With `memory` the kill comes between the write of memory and the checkpoint."""
+    rounds(where, tmp_path, seed, count, *ops)

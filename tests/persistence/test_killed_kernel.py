@@ -13,6 +13,7 @@ from tests import IMPORT_TESTS
 from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.kernels import Cell, Kernel
+from tests.support.walks import enter
 from tests.support.wings import wing
 
 pytestmark = pytest.mark.kernel
@@ -82,12 +83,10 @@ BEGUN = "while not Path('begun').exists(): time.sleep(0.02)"
 @wing("compare")
 def test_a_job_that_ran_is_named_in_the_next_kernel_and_can_go_on(where, tmp_path):
     with kernel(tmp_path, where, JOB) as (first, _):
-        first.ok('m = Scripted(answers=["one", call("gate"), "never"])\n%agent use m')
-        first.ok("%agent one")
+        enter(first, 'm = Scripted(answers=["one", call("gate"), "never"])\n%agent use m', "%agent one")
         shown = first.ok("%agent --bg go through the gate").text
         assert "a restart ends it, and after it %agent persist says how to go on" in shown
-        first.ok(BEGUN)
-        first.ok("%agent use offline\n%agent two")
+        enter(first, BEGUN, "%agent use offline\n%agent two")
         kill(first)
     (tmp_path / "open").touch()
     with kernel(tmp_path, where, JOB) as (second, cell):

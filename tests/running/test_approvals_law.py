@@ -17,6 +17,7 @@ from deepnb.engine.approvals import answers
 from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
 from tests.support.scripted import Scripted
+from tests.support.walks import walked
 
 TOOLS = ("boom", "other", "look")
 VALUES = st.integers(0, 3)
@@ -77,23 +78,18 @@ class World:
         list(self.session.resume(words))
 
 
-def calls(made: list[tuple[str, int]], prefix: str) -> AIMessage:
-    return AIMessage(
-        "", tool_calls=[{"name": n, "args": {"x": x}, "id": f"{prefix}{i}"} for i, (n, x) in enumerate(made)]
-    )
+def message(step: Any, n: int) -> AIMessage:
+    if isinstance(step, int):
+        task = {"description": "d", "subagent_type": "general-purpose"}
+        return AIMessage("", tool_calls=[{"name": "task", "args": task, "id": f"t{n}{i}"} for i in range(step)])
+    if isinstance(step, str):
+        broken = {"name": "run_python", "args": step, "id": f"b{n}", "error": None, "type": "invalid_tool_call"}
+        return AIMessage("", invalid_tool_calls=[broken])
+    made = [{"name": name, "args": args, "id": f"c{n}{i}"} for i, (name, args) in enumerate(step)]
+    return AIMessage("", tool_calls=made)
 
 
-def task(n: int) -> AIMessage:
-    return AIMessage(
-        "",
-        tool_calls=[
-            {"name": "task", "args": {"description": "d", "subagent_type": "general-purpose"}, "id": f"t{n}{i}"}
-            for i in range(n)
-        ],
-    )
-
-
-MADE = st.lists(st.tuples(st.sampled_from(TOOLS), VALUES), min_size=1, max_size=3)
+MADE = st.lists(st.tuples(st.sampled_from(TOOLS), VALUES.map(lambda x: {"x": x})), min_size=1, max_size=3)
 STEPS = st.lists(MADE | st.integers(1, 2), min_size=1, max_size=4)
 """Each a list of calls side by side, or how many subagents are handed a task side by side."""
 
@@ -118,16 +114,14 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
             s.files["/notes.txt"] = "x"
         elif what == "switch":
             here = s.thread
-            s.new()
-            s.run("a turn elsewhere")
+            walked(s, "new", "run a turn elsewhere")
             s.switch(here)
         elif what == "panel":
             s.budget(), s.snapshot, s.approvals.asked(), [s.approvals.change(c) for c in s.asked]
         elif what == "policy":
             world.configure(policy)
         elif what == "forget":
-            s.memory.add("a secret")
-            s.memory.forget("a secret")
+            walked(s, "memory.add a secret", "memory.forget a secret")
         elif what == "bare":  # a program that knows nothing of us: this drops what waits
             s.graph.update_state(s.config, {"files": {}})
         elif what == "stale" and last is not None:
@@ -143,9 +137,7 @@ def meanwhile(world: World, what: str, policy: Any, last: Decision | None) -> No
 
 
 def play(steps, policy, later, words, between) -> None:
-    script: list[Any] = [
-        calls(step, f"c{n}-") if isinstance(step, list) else task(step) for n, step in enumerate(steps)
-    ]
+    script = [message(step, n) for n, step in enumerate(steps)]
     world = World([*script, "done"], policy)
     with contextlib.suppress(DeepnbError):  # a step may be that of a nested agent: then the main one ends early
         world.session.run(f"go {AT_LENGTH}")
@@ -186,7 +178,7 @@ def test_nothing_runs_but_what_was_shown_and_approved(steps, policy, later, word
 @pytest.mark.slow
 @given(MADE, st.data())
 def test_a_word_on_another_call_is_refused(made, data):
-    world = World([calls(made, "c"), "done"], "outside")
+    world = World([message(made, 0), "done"], "outside")
     world.session.run("go")
     for call in world.session.asked:
         wrong: dict[str, Any] = {data.draw(st.sampled_from(["digest", "id", "key"])): "another"}
@@ -203,28 +195,27 @@ def test_a_word_on_another_call_is_refused(made, data):
 @given(MADE, st.integers(4, 8))
 def test_a_resumed_run_that_comes_with_another_call_asks_again(made, new):
     """The arguments in the state are changed behind our back: the word that was given does not hold for them."""
-    world = World([calls(made, "c"), "done"], {"look": "ask"})
+    world = World([message(made, 0), "done"], {"look": "ask"})
     s = world.session
     s.run("go")
     words = [call.approve() for call in s.asked]
     config = s.config
-    message = s.graph.get_state(config).values["messages"][-1]
-    changed = message.model_copy(update={"tool_calls": [{**c, "args": {"x": new}} for c in message.tool_calls]})
+    last = s.graph.get_state(config).values["messages"][-1]
+    changed = last.model_copy(update={"tool_calls": [{**c, "args": {"x": new}} for c in last.tool_calls]})
     s.graph.update_state(config, {"messages": [changed]}, as_node="model")
     with contextlib.suppress(DeepnbError):
         list(s.resume(words))
     assert world.ran == []
     assert s.pending is not None, "the step is still there"
     list(s.resume())
-    assert {call.args["x"] for call in s.asked} == {new}
-    assert world.ran == []
+    assert {call.args["x"] for call in s.asked} == {new} and world.ran == []
 
 
 @pytest.mark.slow
 @given(MADE)
 def test_an_answer_that_was_given_for_another_call_does_not_count(made):
     """Not even where a program gives it to the graph itself, in the place of the one that waits."""
-    world = World([calls(made, "c"), "done"], {"look": "ask"})
+    world = World([message(made, 0), "done"], {"look": "ask"})
     s = world.session
     s.run("go")
     before, config = s.asked, s.config
@@ -241,15 +232,12 @@ def test_an_answer_that_was_given_for_another_call_does_not_count(made):
 
 
 GREEDY = (
-    "s.approvals.rule('run_python', 'allow')",
-    "s.approvals.mode('outside')",
-    "s.configure(approve={'run_python': 'allow'})",
-    "s.configure(tools=[ran.append])",
+    "s.approvals.rule('run_python', 'allow')", "s.approvals.mode('outside')",
+    "s.configure(approve={'run_python': 'allow'})", "s.configure(tools=[ran.append])",
     "list(s.resume([c.approve(remember=True) for c in s.asked]))",
-    "s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])",
-    "s.run('go')",
+    "s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])", "s.run('go')",
     "import os; os.environ.get('OPENAI_API_KEY')",
-)
+)  # fmt: skip
 """What code may try, so that later code is not asked about."""
 
 
@@ -278,17 +266,6 @@ BROKEN = st.builds(lambda code: '{"code": "' + code.replace("\n", "\\n"), CODES)
 CODE_STEPS = st.lists(CODE_CALLS | BROKEN | st.integers(1, 2), min_size=1, max_size=4)
 """Each a list of calls side by side, a call whose arguments are not JSON, or how many subagents are handed a task."""
 CODE_WORDS = st.lists(st.sampled_from(["approve", "reject", "edit", "approve"]), min_size=3, max_size=3)
-
-
-def message(step: Any, n: int) -> AIMessage:
-    if isinstance(step, int):
-        task = {"description": "d", "subagent_type": "general-purpose"}
-        return AIMessage("", tool_calls=[{"name": "task", "args": task, "id": f"t{n}{i}"} for i in range(step)])
-    if isinstance(step, str):
-        broken = {"name": "run_python", "args": step, "id": f"b{n}", "error": None, "type": "invalid_tool_call"}
-        return AIMessage("", invalid_tool_calls=[broken])
-    made = [{"name": name, "args": args, "id": f"c{n}{i}"} for i, (name, args) in enumerate(step)]
-    return AIMessage("", tool_calls=made)
 
 
 def play_code(steps: list[Any], words: list[str]) -> tuple[int, int]:

@@ -12,10 +12,13 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from deepnb import DeepnbError, Session
-from deepnb.backends.journal import replay
+from deepnb import Session
 from deepnb.values.turn import ToolEnded
+from tests.persistence.conftest import keep_both
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
+from tests.support.walks import walked
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -36,28 +39,19 @@ def sent(s: Session) -> str:
 
 
 def test_memory_is_there_and_added_to(checkpointer):
-    first = session(checkpointer)
-    first.memory.add("old")
-    first.run("one")
-    second = session(checkpointer)
-    second.memory.add("new")
-    second.run("x")
-    assert second.files["/AGENTS.md"] == "- old\n- new\n"
-    assert "- old" in sent(second) and "- new" in sent(second)
+    walked(session(checkpointer), "memory.add old", "run one")
+    second = walked(session(checkpointer), "memory.add new", "run x")
+    assert second.files["/AGENTS.md"] == "- old\n- new\n" and "- old" in sent(second) and "- new" in sent(second)
 
 
 def test_turns_are_there_and_numbered_on(checkpointer):
     first = session(checkpointer, call("ls", path="/"), "It is empty.", "Second.")
-    first.run("look")
-    first.run("and then?")
+    walked(first, "run look", "run and then?")
     second = session(checkpointer, "Third.")
-    assert [(t.number, t.prompt, t.text) for t in second.turns] == [
-        (1, "look", "It is empty."),
-        (2, "and then?", "Second."),
-    ]
+    expected = [(1, "look", "It is empty."), (2, "and then?", "Second.")]
+    assert [(t.number, t.prompt, t.text) for t in second.turns] == expected
     assert [e.name for e in second.turns[0].events if isinstance(e, ToolEnded)] == ["ls"]
-    assert second.text == "Second."
-    assert second.run("on").number == 3
+    assert second.text == "Second." and second.run("on").number == 3
     assert "and then?" in sent(second)
 
 
@@ -86,25 +80,18 @@ def test_nothing_is_read_before_it_is_looked_at():
 
 
 def test_other_threads_are_there(checkpointer):
-    first = session(checkpointer)
-    first.run("in main")
-    first.new("b")
-    first.run("in b")
-    first.run("again")
+    walked(session(checkpointer), "run in main", "new b", "run in b", "run again")
     second = session(checkpointer)
     assert [(t.name, t.turns) for t in second.threads] == [("main", 1), ("b", 2)]
-    with pytest.raises(DeepnbError, match="a thread 'b' already exists"):
-        second.new("b")
+    refused("a thread 'b' already exists", second.new, "b")
     assert second.run("x", thread="b").number == 3
 
 
 def test_a_thread_made_meanwhile_is_not_overwritten(checkpointer):
     first, second = session(checkpointer), session(checkpointer)
     assert second.workspace.threads.names == ("main",)
-    first.new("later")
-    first.run("here first")
-    with pytest.raises(DeepnbError, match="a thread 'later' already exists"):
-        second.new("later")
+    walked(first, "new later", "run here first")
+    refused("a thread 'later' already exists", second.new, "later")
     second.switch("later")
     assert [t.prompt for t in second.turns] == ["here first"]
 
@@ -114,8 +101,7 @@ def test_turns_of_another_session_appear_in_a_thread_that_is_open(checkpointer):
     first.run("one")
     assert len(second.turns) == 1
     first.run("two")
-    assert second.run("three").number == 3
-    assert [t.prompt for t in second.turns] == ["one", "two", "three"]
+    assert second.run("three").number == 3 and [t.prompt for t in second.turns] == ["one", "two", "three"]
 
 
 def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
@@ -140,8 +126,7 @@ def test_memory_by_turn_can_be_compared(checkpointer):
     write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
     first = session(checkpointer, "ok", write, "done")
     first.memory.write("/AGENTS.md", "- likes tea\n")
-    first.run("one")
-    first.run("change it")
+    walked(first, "run one", "run change it")
     (change,) = session(checkpointer).memory.diff(1, 2)
     assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
 
@@ -151,31 +136,23 @@ def test_a_shared_thread_stays_shared(checkpointer):
     first.memory.write("/MEMORY.md", "- the merger is in May\n")
     first.run("one")
     first.new("open", shared=True)
-    first.run("hello")
-    first.rewind(1)  # whose checkpoint is a copy, without what is known of the thread
+    walked(first, "run hello", "rewind 1")
     second = session(checkpointer, call("read_file", file_path="/MEMORY.md"), "no")
     second.run("tell me", thread="open")
-    assert "merger" not in sent(second)
-    assert second.switch("main") and "merger" in second.files["/MEMORY.md"]
+    assert "merger" not in sent(second) and second.switch("main") and "merger" in second.files["/MEMORY.md"]
     assert next(t for t in second.threads if t.name == "open").shared
 
 
 def test_an_empty_thread_keeps_what_it_learned_to_itself(checkpointer):
-    first = session(checkpointer)
-    first.memory.add("common")
-    first.run("one")
+    first = walked(session(checkpointer), "memory.add common", "run one")
     first.new("apart", empty=True)
-    first.memory.add("alone")
-    first.run("two")
-    first.fork("child")
-    first.run("three")
+    walked(first, "memory.add alone", "run two", "fork child", "run three")
     second = session(checkpointer)
     assert second.files["/AGENTS.md"] == "- common\n"
     for name in ("apart", "child"):
         second.switch(name)
         assert second.files["/AGENTS.md"] == "- alone\n"
-    second.memory.add("more")
-    second.switch("apart")
+    walked(second, "memory.add more", "switch apart")
     assert second.files["/AGENTS.md"] == "- alone\n- more\n"
     assert [(t.name, t.parent) for t in second.threads if t.parent] == [("child", "apart@1")]
 
@@ -209,8 +186,7 @@ def test_a_tool_that_was_running_is_not_run_again_unasked(checkpointer):
         first.run("go")
     second = session(checkpointer, "Ended.", **unasked(slow))
     assert "was interrupted" in str(second.pending)
-    with pytest.raises(DeepnbError, match="may have done part of its work"):
-        list(second.resume())
+    refused("may have done part of its work", lambda: list(second.resume()))
     list(second.resume("again"))
     assert runs == [1, 1] and second.text == "Ended."
 
@@ -222,8 +198,7 @@ def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
     s = session(checkpointer, "three")
     assert [(t.prompt, t.text) for t in s.turns] == [("one", "hi there"), ("two", "hi there")]
     s.memory.add("likes tea")
-    assert s.run("on").number == 3
-    assert "hi there" in sent(s) and "likes tea" in sent(s)
+    assert s.run("on").number == 3 and "hi there" in sent(s) and "likes tea" in sent(s)
 
 
 def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
@@ -233,17 +208,7 @@ def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
 
 
 def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
-    one = Session(checkpointer=checkpointer)
-    one.memory.write("/AGENTS.md", "- l1\n- x\n")
-    two = Session(checkpointer=checkpointer)
-    two.memory.read("/AGENTS.md")
-    one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
-    assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
-    for s in (one, two):
-        assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
-        assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
-        assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
-        assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
+    keep_both(Session(checkpointer=checkpointer), Session(checkpointer=checkpointer))
 
 
 def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
@@ -261,9 +226,7 @@ def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
 
 @pytest.mark.parametrize("kind", ["own", "attached"])
 def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
-    def look() -> str:
-        "Look."
-        return "seen"
+    look = gives("look", "seen")
 
     def made(checkpointer: Any, *answers: Any) -> Session:
         model = Scripted(answers=list(answers))
@@ -310,5 +273,4 @@ def test_a_tool_begins_once_its_call_is_stored(kind):
         return Session(model=model, checkpointer=slow, **unasked(look))
 
     slow = SlowSaver()
-    assert made(call("look", id="c1"), "end").run("go").text == "end"
-    assert stored == ["c1"]
+    assert made(call("look", id="c1"), "end").run("go").text == "end" and stored == ["c1"]

@@ -5,7 +5,6 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool as made_tool
@@ -13,11 +12,12 @@ from langgraph.types import interrupt
 
 import deepnb
 from deepnb import Asked, Session, ToolEnded, ToolStarted
-from deepnb.values.errors import DeepnbError
 from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, session, unasked
 from tests.support.tables import every_row
 from tests.values.test_answers import OBJECT, WRITTEN
@@ -66,12 +66,9 @@ def pay(amount: int, to: str = "Ada") -> str:
 
 NOT_A_FLOAT = "Error: ValueError: could not convert string to float: 'x'"
 FAILING = [
-    (sync_fails, NOT_A_FLOAT),
-    (async_fails, NOT_A_FLOAT),
-    (odd, "Error: Odd: x"),
-    (async_odd, "Error: Odd: x"),
+    (sync_fails, NOT_A_FLOAT), (async_fails, NOT_A_FLOAT), (odd, "Error: Odd: x"), (async_odd, "Error: Odd: x"),
     (cancelled, "Error: CancelledError: x"),
-]
+]  # fmt: skip
 
 
 def ended(turn: Turn) -> list[ToolEnded]:
@@ -80,9 +77,6 @@ def ended(turn: Turn) -> list[ToolEnded]:
 
 def results(s: Session) -> list[ToolMessage]:
     return [m for m in s.options.model.requests[-1] if isinstance(m, ToolMessage)]
-
-
-# -- a tool that raises
 
 
 @every_row(("fails", "text"), FAILING, ids=lambda x: getattr(x, "__name__", ""))
@@ -155,8 +149,7 @@ def test_the_users_own_middleware_round_a_tool_counts_as_the_tool() -> None:
             raise RuntimeError("in the middleware")
 
     s = session(call("ls", path="/"), "end", middleware=[Broken()])
-    assert s.run("p").text == "end"
-    assert [m.text for m in results(s)] == ["Error: RuntimeError: in the middleware"]
+    assert s.run("p").text == "end" and [m.text for m in results(s)] == ["Error: RuntimeError: in the middleware"]
 
 
 def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None:
@@ -164,15 +157,8 @@ def test_the_words_of_an_exception_are_bounded_and_may_fail_themselves() -> None
         def __str__(self) -> str:
             raise RuntimeError
 
-    def long() -> str:
-        """Say much."""
-        raise ValueError("x" * 100_000)
-
-    def mute() -> str:
-        """Say nothing."""
-        raise Mute
-
-    s = session(call("long"), call("mute", id="c2"), "end", **unasked(long, mute))
+    fail = gives("long", ValueError("x" * 100_000)), gives("mute", Mute())
+    s = session(call("long"), call("mute", id="c2"), "end", **unasked(*fail))
     assert s.run("p").text == "end"
     first, second = (m.text for m in results(s))
     assert (len(first) < 2_100, second) == (True, "Error: Mute")
@@ -192,8 +178,7 @@ def test_a_made_up_name_is_told_at_once_with_the_nearest(mode: Any, nested: bool
     )
     assert far.result.startswith("Error: there is no tool 'launch'. Nothing was run. The tools are: ")
     assert {"ls", "write_file"} <= set(far.result.partition("tools are: ")[2].rstrip(".").split(", "))
-    assert near.status == far.status == "error"
-    assert "→ read_fil(" in TurnView(turn).text()
+    assert near.status == far.status == "error" and "→ read_fil(" in TurnView(turn).text()
     request = s.options.model.requests[3 if nested else 2]
     assert [m.text for m in request if isinstance(m, ToolMessage)] == [near.result, far.result]
 
@@ -205,12 +190,9 @@ def broken_call(args: str, name: str = "write_file") -> AIMessage:
 
 
 NOT_JSON = [
-    '{"file_path": "/a.md", "content": "half of i',
-    '{"file_path": "/a.md", "content": "x",}',
-    "file_path=/a.md",
-    "[1]",
-    '"a"',
-]
+    '{"file_path": "/a.md", "content": "half of i', '{"file_path": "/a.md", "content": "x",}', "file_path=/a.md",
+    "[1]", '"a"',
+]  # fmt: skip
 
 
 @every_row("args", NOT_JSON)
@@ -228,21 +210,16 @@ def test_arguments_that_are_not_json_are_told_at_once_and_nothing_is_run(args: s
     assert [c["args"] for c in calls] == [{"__not_json__": args}] * 2, "the model sees what it wrote"
 
 
-@every_row(
-    ("args", "problem"),
-    [
-        ({}, "amount: Field required"),
-        ({"amount": "much"}, "amount: Input should be a valid integer"),
-        ({"amount": 5, "to": ["Ada"]}, "to: Input should be a valid string"),
-    ],
-)
+@every_row(("args", "problem"), [
+    ({}, "amount: Field required"), ({"amount": "much"}, "amount: Input should be a valid integer"),
+    ({"amount": 5, "to": ["Ada"]}, "to: Input should be a valid string"),
+])  # fmt: skip
 def test_arguments_that_do_not_fit_are_told_at_once_and_a_good_call_asks(args: dict[str, Any], problem: str) -> None:
     s = session(call("pay", id="a", **args), call("pay", id="b", amount=5), "paid", tools=[pay])
     turn = s.run("p")
     (wrong,) = ended(turn)
     assert wrong.result.startswith(f"Error: the arguments do not fit pay: {problem}")
-    assert wrong.result.endswith("Nothing was run.")
-    assert [c.id for c in s.asked] == ["b"]
+    assert wrong.result.endswith("Nothing was run.") and [c.id for c in s.asked] == ["b"]
     list(s.resume([s.asked[0].approve()]))
     assert (s.text, [m.status for m in results(s)]) == ("paid", ["error", "success"])
 
@@ -270,10 +247,8 @@ def test_a_tool_that_middleware_alone_knows_still_asks() -> None:
 def test_an_empty_answer_says_so() -> None:
     line = "the model gave an empty answer: run the cell again, or ask in other words"
     s = session("", call("ls", path="/"), " \n", "fine", call("ls", path="/"))
-    assert line in TurnView(s.run("a")).text()
-    assert line in TurnView(s.run("b")).text()
-    assert line not in TurnView(s.run("c")).text()
-    assert line not in TurnView(s.run("d", max_steps=1)).text()
+    assert line in TurnView(s.run("a")).text() and line in TurnView(s.run("b")).text()
+    assert line not in TurnView(s.run("c")).text() and line not in TurnView(s.run("d", max_steps=1)).text()
 
 
 def ask_user(question: str) -> str:
@@ -285,22 +260,16 @@ def test_a_tool_that_interrupts_ends_the_turn_in_one_short_line_without_credenti
     key = "sk-proj-" + "a1B2" * 12
     answers = [call("ask_user", question=f"which hall?\n{key} " + "x" * 500), "well then", "anew"]
     session = deepnb.Session(model=Scripted(answers=answers), **unasked(ask_user))
-    with pytest.raises(DeepnbError) as told:
-        session.run("go")
-    line = str(told.value)
+    told = refused("", session.run, "go")
+    line = str(told)
     assert "the run stopped with interrupt({'question': 'which hall?" in line and "a session can't answer it" in line
     assert "session.run(PROMPT) continues without it" in line
     assert "\n" not in line and key not in line and len(line) < 400
-    assert session.last is not None and "can't answer it" in (session.last.error or "")
-    assert session.asked == ()
-    with pytest.raises(DeepnbError, match="can't answer it"):
-        list(session.resume())
+    assert session.last is not None and "can't answer it" in (session.last.error or "") and session.asked == ()
+    refused("can't answer it", lambda: list(session.resume()))
     assert session.run("never mind").text == "well then" and session.pending is None
     session.rewind(0)
     assert session.turns == () and session.run("once more").text == "anew"
-
-
-# -- answers of models that write calls and thinking as text
 
 
 ASKED = "Remember that I like tea"
@@ -354,10 +323,8 @@ def test_a_call_that_stood_in_what_was_sent_is_never_made():
 
 def test_thinking_in_tags_is_folded_and_never_sent_back():
     s, turn = played("<think>hm</think>\n\nHi", prompt="hi")
-    assert [(type(e), e.text) for e in turn.events if isinstance(e, TextDelta | ThinkingDelta)] == [
-        (ThinkingDelta, "hm"),
-        (TextDelta, "Hi"),
-    ]
+    expected = [(ThinkingDelta, "hm"), (TextDelta, "Hi")]
+    assert [(type(e), e.text) for e in turn.events if isinstance(e, TextDelta | ThinkingDelta)] == expected
     assert (turn.text, turn.after.messages[-1].text) == ("Hi", "Hi")
     s.run("again")
     assert "hm" not in [m.content for m in s.options.model.requests[-1]]
@@ -370,8 +337,6 @@ def test_a_turn_that_was_asked_to_remember_and_called_nothing_says_so():
     assert line in footer_view(played("Done.")[1]).lines
     assert line in footer_view(played(f"I would call {OBJECT}.")[1]).lines
     for _, turn in (
-        played(OBJECT, "Done."),
-        played("Hello.", prompt="hi"),
-        played("You like tea.", prompt="Do you remember me?"),
-    ):
+        played(OBJECT, "Done."), played("Hello.", prompt="hi"), played("You like tea.", prompt="Do you remember me?"),
+    ):  # fmt: skip
         assert line not in footer_view(turn).lines

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool, tool
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import coroutines
 from deepnb.running.runner import Arrivals, AsyncTurnStream
+from tests.support.functions import gives
 from tests.support.scripted import call, session, unasked
 from tests.support.tables import every_row
 
@@ -20,8 +21,7 @@ def test_a_turn_is_awaited_and_so_is_its_failure():
     assert turn is s.turns[-1] and turn.text == s.text == "one two three"
     with pytest.raises(Exception, match="no such thing"):
         asyncio.run(s.arun("p"))
-    assert s.turns[-1].error and s.workspace.current.is_idle
-    assert s.run("q").number == 3
+    assert s.turns[-1].error and s.workspace.current.is_idle and s.run("q").number == 3
 
 
 def test_the_events_are_those_of_a_synchronous_run():
@@ -125,12 +125,7 @@ def test_a_stream_that_is_closed_or_dropped_stops():
 
 
 def test_a_decision_is_resumed():
-    @tool
-    def launch() -> str:
-        """Launch it."""
-        return "launched"
-
-    s = session(call("launch"), "done", tools=[launch])
+    s = session(call("launch"), "done", tools=[gives("launch", "launched")])
 
     async def run() -> list[Any]:
         turn = await s.arun("p")
@@ -139,9 +134,6 @@ def test_a_decision_is_resumed():
 
     events = asyncio.run(run())
     assert any(isinstance(e, ToolEnded) and e.result == "launched" for e in events) and s.text == "done"
-
-
-# -- tools that are only coroutines
 
 
 async def slow_sum(a: int, b: int) -> str:
@@ -162,11 +154,9 @@ class OnlyAwaited(BaseTool):
 
 
 KINDS = {
-    "function": lambda: slow_sum,
-    "decorated": lambda: tool(slow_sum),
-    "structured": lambda: StructuredTool.from_function(coroutine=slow_sum),
-    "class": OnlyAwaited,
-}
+    "function": lambda: slow_sum, "decorated": lambda: tool(slow_sum),
+    "structured": lambda: StructuredTool.from_function(coroutine=slow_sum), "class": OnlyAwaited,
+}  # fmt: skip
 
 
 @every_row("kind", KINDS)

@@ -18,8 +18,10 @@ from deepnb.models import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
 from tests.support.graphs import ANSWER, GRAPHS, lookup, model
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
@@ -77,15 +79,13 @@ def test_rewind_fork_and_undo_take_the_whole_state(name: str, tmp_path: Path) ->
     s.undo()
     assert len(s.turns) == 2 and len(s.snapshot.messages) > len(first)
     s.fork("b", at=1)
-    assert _values(s) == first and s.pending is None
-    assert finished(s, "Go on").text == "As before."
+    assert _values(s) == first and s.pending is None and finished(s, "Go on").text == "As before."
     s.rewind(1)
     assert _values(s) == first, "a state of another thread takes the place of what is there"
     s.switch("main")
     assert len(s.turns) == 2
     s.rewind(0)
-    assert len(s.snapshot.messages) == 0
-    assert finished(s, "Anew").text == "As before."
+    assert len(s.snapshot.messages) == 0 and finished(s, "Anew").text == "As before."
 
 
 def _values(s: deepnb.Session) -> dict[str, Any]:
@@ -112,8 +112,7 @@ def test_memory_and_skills_are_the_files_of_its_prompt_or_one_line(name: str, tm
         if what in has:
             write()
         else:
-            with pytest.raises(deepnb.DeepnbError, match=r"(Memory|Skills|Filesystem)Middleware"):
-                write()
+            refused(r"(Memory|Skills|Filesystem)Middleware", write)
     finished(s)
     sent = [piece.text for piece in s.xray().request]
     assert any("Be brief." in text for text in sent) is ("memory" in has)
@@ -121,11 +120,9 @@ def test_memory_and_skills_are_the_files_of_its_prompt_or_one_line(name: str, tm
     if "memory" not in has:
         assert "AGENTS" not in "".join(s.files)
         return
-    assert s.snapshot.memory == {"/AGENTS.md": "- Be brief.\n"}
-    assert "/AGENTS.md" in list(s.memory.log()["path"])
+    assert s.snapshot.memory == {"/AGENTS.md": "- Be brief.\n"} and "/AGENTS.md" in list(s.memory.log()["path"])
     assert not [path for path in s.files if ".deepnb" in path] and not (tmp_path / ".deepnb").exists()
-    with pytest.raises(deepnb.DeepnbError, match=r"does not read it: its memory is /AGENTS.md"):
-        s.memory.add("Be kind.", "/SOUL.md")
+    refused(r"does not read it: its memory is /AGENTS.md", s.memory.add, "Be kind.", "/SOUL.md")
 
 
 @EVERY
@@ -147,9 +144,8 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
         lambda: s.approvals.mode("read-only"),
         lambda: s.configure(memory_refresh="call"),
     ):
-        with pytest.raises(deepnb.DeepnbError, match="your graph") as told:
-            tried()  # type: ignore[operator]
-        assert "\n" not in told.value.typed and ": " in told.value.typed
+        told = refused("your graph", tried)
+        assert "\n" not in told.typed and ": " in told.typed
     assert len(s.turns) == 1
 
 
@@ -170,8 +166,7 @@ def test_limits_end_a_turn_in_order_and_it_goes_on(name: str, tmp_path: Path) ->
 def test_it_is_kept_in_a_file_or_by_its_own_checkpointer(name: str, tmp_path: Path) -> None:
     s, file = session(name, tmp_path / "files"), tmp_path / "kept.db"
     if GRAPHS[name].own_checkpointer:
-        with pytest.raises(deepnb.DeepnbError, match="its own checkpointer keeps its threads"):
-            s.persist(file)
+        refused("its own checkpointer keeps its threads", s.persist, file)
         finished(s)
         again = deepnb.Session(graph=s.options.graph.graph)  # type: ignore[union-attr]
         assert [t.text for t in again.turns] == [ANSWER]
@@ -200,9 +195,7 @@ def test_files_in_its_state_are_a_threads_own_and_those_on_a_disk_are_not(tmp_pa
     assert len(s.memory.log_entries()) == on_disk, "a thread with other files is no change by anybody"
     assert ("- Be brief." in s.memory.text()) is on_disk
     finished(s)
-    s.fork("c")
-    s.memory.add("Be kind.")
-    s.switch("b")
+    walked(s, "fork c", "memory.add Be kind.", "switch b")
     assert ("Be kind." in s.memory.text()) is on_disk
     s.switch("main")
     assert {entry.origin for entry in s.memory.log_entries()} == {"user"}
@@ -236,8 +229,7 @@ def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(m
     turn = s.run("Write to them")
     assert [(c.id, c.name, c.args["to"]) for c in turn.asked] == [(who, "send", who) for who in people]
     ada, bob, cyd = turn.asked
-    with pytest.raises(deepnb.DeepnbError, match="decided by the graph, call by call"):
-        ada.approve(remember=True)
+    refused("decided by the graph, call by call", ada.approve, remember=True)
     assert list(s.resume(ada.approve())) == []  # two are not decided yet
     list(s.resume([bob.edit({"to": "Bea"}), cyd.reject("too late")]))
     assert (s.text, sorted(sent)) == ("Done.", ["Ada", "Bea"])
@@ -250,8 +242,7 @@ def test_only_what_the_middleware_allows_can_be_decided(mode: Any) -> None:
     asks = HumanInTheLoopMiddleware(allowed, interrupt_mode=mode)
     s = deepnb.Session(graph=create_agent(model(), [lookup], middleware=[asks]))
     (asked,) = s.run("What?").asked
-    with pytest.raises(deepnb.DeepnbError, match="does not let you edit calls of lookup"):
-        asked.edit({"key": "x"})
+    refused("does not let you edit calls of lookup", asked.edit, {"key": "x"})
     list(s.resume(asked.approve()))
     assert s.text == ANSWER
 
@@ -265,10 +256,8 @@ def test_a_question_that_is_asked_twice_is_asked_twice() -> None:
     s = deepnb.Session(graph=graph)
     s.run("go")
     assert s.pending == "the graph asks a question: %agent resume JSON"
-    with pytest.raises(deepnb.DeepnbError, match="needs an answer"):
-        s.run("Something else")
-    with pytest.raises(deepnb.DeepnbError, match="takes an answer"):
-        s.asked[0].approve()
+    refused("needs an answer", s.run, "Something else")
+    refused("takes an answer", s.asked[0].approve)
     list(s.resume(s.asked[0].answer("yes")))
     assert [c.args for c in s.asked] == [{"value": "sure?"}]
     list(s.resume(s.asked[0].answer(False)))
@@ -303,8 +292,7 @@ def test_a_thread_of_its_checkpointer_is_rewound_in_another_session(tmp_path: Pa
     again = deepnb.Session(graph=graph, **GRAPHS[name].options)
     assert [t.prompt for t in again.turns] == ["What is the answer?", "And then?"]
     again.rewind(1)
-    assert _values(again) == there and len(again.turns) == 1
-    assert finished(again, "Go on").text == "As before."
+    assert _values(again) == there and len(again.turns) == 1 and finished(again, "Go on").text == "As before."
 
 
 def test_a_transcript_holds_each_message_once(tmp_path: Path) -> None:
@@ -342,9 +330,8 @@ def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
         ({"graph": builder.compile(), "model": "offline:x"}, "model can't be given with graph"),
         ({"graph": builder.compile(), "tools": [print]}, "tools can't be given with graph"),
     ):
-        with pytest.raises(deepnb.DeepnbError) as told:
-            deepnb.Session(**options)  # type: ignore[arg-type]
-        assert told.value.typed.startswith(line)
+        told = refused("", deepnb.Session, **options)
+        assert told.typed.startswith(line)
 
 
 def test_each_layer_says_who_made_it_and_what_it_does() -> None:

@@ -19,16 +19,17 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
+from tests.support.refusals import refused
 from tests.support.scripted import call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
 def compacted(model: Phased, **options: Any) -> Session:
     """A session whose first section holds: alpha, an answer at length, beta, ok."""
     model.answers = [AT_LENGTH, *model.answers]
     s = Session(model=model, **options)
-    for prompt in ("alpha /a/b.py", "beta", "gamma"):
-        s.run(prompt)
+    walked(s, "run alpha /a/b.py", "run beta", "run gamma")
     s.compact()
     return s
 
@@ -45,16 +46,13 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     model = Phased()
     s = compacted(model)
     brought = s.bring_back(1, [3, 1])
-    assert [(m.number, m.role, m.text) for _, m in brought.messages] == [
-        (1, "user", "alpha /a/b.py"),
-        (3, "user", "beta"),
-    ]
+    expected = [(1, "user", "alpha /a/b.py"), (3, "user", "beta")]
+    assert [(m.number, m.role, m.text) for _, m in brought.messages] == expected
     s.run("now?")
     text = "From earlier in this conversation, word for word:\n\n<earlier>\n### user\n\nalpha /a/b.py\n\n### user\n\nbeta\n</earlier>"
     assert sent(model) == ["gamma", "ok", text, "now?"]
     message = model.requests[-1][-2]
-    assert message.additional_kwargs == {"lc_source": "brought_back"}
-    assert not is_request(message)
+    assert message.additional_kwargs == {"lc_source": "brought_back"} and not is_request(message)
     assert s.brought_back is None
     assert notices(s) == [f"added to this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
     (counted,) = [piece.tokens for piece in s.xray().request if piece.text == text]
@@ -72,11 +70,9 @@ def test_what_is_chosen_piece_by_piece_is_one_message_in_order_in_its_own_thread
     assert s.brought_back.line.startswith("messages 1, 3 of section 1 (")
     s.bring_back(1)
     assert s.brought_back.line.startswith("messages 1-4 of section 1 (")
-    s.new("other")
-    s.run("hello")
+    walked(s, "new other", "run hello")
     assert not held([m.text for m in model.requests[-1]])
-    s.switch("main")
-    s.run("now?")
+    walked(s, "switch main", "run now?")
     (text,) = held(sent(model))
     assert text.count("### ") == 4
     lines = [line.data for line in s.workspace.transcripts["main"].read()[0] if line.type == "message"]
@@ -84,29 +80,22 @@ def test_what_is_chosen_piece_by_piece_is_one_message_in_order_in_its_own_thread
     assert (brought["source"], prompt["text"], prompt["parent"]) == ("brought_back", "now?", brought["id"])
 
 
-@every_row(
-    ("section", "numbers", "words"),
-    [
-        (2, None, "no section 2: choose from 1 to 1"),
-        (0, None, "no section 0"),
-        (1, [5], "section 1 has no message 5: choose from 1 to 4"),
-        (1, [0], "section 1 has no message 0"),
-        (1, [], "choose at least one message of section 1"),
-    ],
-)
+@every_row(("section", "numbers", "words"), [
+    (2, None, "no section 2: choose from 1 to 1"), (0, None, "no section 0"),
+    (1, [5], "section 1 has no message 5: choose from 1 to 4"), (1, [0], "section 1 has no message 0"),
+    (1, [], "choose at least one message of section 1"),
+])  # fmt: skip
 def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [1])
-    with pytest.raises(DeepnbError, match=words):
-        s.bring_back(section, numbers)
+    refused(words, s.bring_back, section, numbers)
     assert len(s.brought_back.messages) == 1, "what waits already is kept"
     assert s.bring_back(None) is None, "and can be taken away"
     s.run("now?")
     assert sent(model) == ["gamma", "ok", "now?"]
     s.new()
-    with pytest.raises(DeepnbError, match="nothing is offloaded yet"):
-        s.bring_back(1)
+    refused("nothing is offloaded yet", s.bring_back, 1)
 
 
 def test_what_has_no_room_is_refused():
@@ -145,11 +134,9 @@ def test_it_survives_a_turn_that_failed(again: Any):
     s = compacted(model)
     s.bring_back(1, [1])
     model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
-    with pytest.raises(DeepnbError, match="down"):
-        s.run("now?")
+    refused("down", s.run, "now?")
     again(s)
-    assert len(held(sent(model))) == 1 and sent(model)[-1] == "again?"
-    assert s.brought_back is None
+    assert len(held(sent(model))) == 1 and sent(model)[-1] == "again?" and s.brought_back is None
 
 
 def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
@@ -160,8 +147,7 @@ def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
     with pytest.raises(KeyboardInterrupt):
         s.run("now?")
     list(s.resume())
-    assert len(held(sent(model))) == 1
-    assert s.brought_back is None
+    assert len(held(sent(model))) == 1 and s.brought_back is None
     model = Phased()
     s = compacted(model)
     model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
@@ -175,9 +161,7 @@ def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
     model = Refusing(summary="in short", failure=ContextOverflowError("too long"))
     s = compacted(model)
     s.bring_back(1)
-    s.run("delta")
-    s.run("epsilon")
-    s.compact()
+    walked(s, "run delta", "run epsilon", "compact")
     assert len(s.history()) == 2
     stored_once(s, ["alpha /a/b.py", "beta", "gamma", "delta"])
     assert "From earlier" not in s.files[HISTORY]
@@ -190,13 +174,11 @@ def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
 def test_a_compaction_in_the_same_turn_leaves_it():
     model = Phased(summary="in short")
     s = session(model, trigger=("messages", 6), keep=("messages", 1))
-    for prompt in ("alpha", "beta", "gamma"):
-        s.run(prompt)
+    walked(s, "run alpha", "run beta", "run gamma")
     s.run("delta")
     assert len(compactions(s)) == 1
     s.run("epsilon")
     s.bring_back(1, [1])
     s.run("now?")
     assert len(compactions(s)) == 2, "the turn it was sent in compacted"
-    assert [t.startswith("From earlier") for t in sent(model)] == [True, False]
-    assert "alpha" in prompt_text(model)
+    assert [t.startswith("From earlier") for t in sent(model)] == [True, False] and "alpha" in prompt_text(model)

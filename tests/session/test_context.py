@@ -11,12 +11,10 @@ from deepnb import DeepnbError, Session
 from deepnb.middleware import CompactionMiddleware
 from deepnb.values.budget import Rule, rule_for
 from deepnb.values.turn import Compacted
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
-
-
-def compactions(s: Session) -> list[Compacted]:
-    return [e for t in s.turns for e in t.events if isinstance(e, Compacted)]
+from tests.support.walks import walked
 
 
 def test_a_fork_writes_a_file_of_its_own():
@@ -32,19 +30,11 @@ def test_a_fork_writes_a_file_of_its_own():
     assert s.history()[0].path == "/conversation_history/f.md"
     s.switch("main")
     assert "/conversation_history/f.md" not in s.files
-    s.new("g")
-    s.run("p")
+    walked(s, "new g", "run p")
     assert s.history() == ()
 
 
-def test_a_subagent_neither_writes_into_the_threads_history_nor_inherits_what_was_compacted():
-    task = call("task", id="t1", description="work", subagent_type="general-purpose")
-    nested = [call("ls", id=f"n{i}", path="/") for i in range(4)]
-    s = Session(model=Scripted(answers=[task, *nested, "end"]), trigger=("messages", 4), keep=("messages", 1))
-    s.run("p")
-    assert any(e.path == ("t1",) for e in compactions(s))
-    assert "/conversation_history/main.md" not in s.files
-    assert s.snapshot.offload is None
+def test_a_subagent_does_not_inherit_what_was_compacted():
     task = call("task", id="t1", description="THE TASK", subagent_type="general-purpose")
     model = Scripted(answers=["ok"])
     s = Session(model=model, trigger=("messages", 4), keep=("messages", 1))
@@ -62,30 +52,24 @@ def test_long_arguments_in_old_messages_are_cut_in_the_request_only():
     long_text = "x" * 3_000
     write = call("write_file", file_path="/a.md", content=long_text)
     s = Session(model=Scripted(answers=[write, "ok"]), trigger=("messages", 5), keep=("messages", 3))
-    for prompt in "abc":
-        s.run(prompt)
-    assert s.files["/a.md"] == long_text
-    assert s.snapshot.messages[1].tool_calls[0].args["content"] == long_text
+    walked(s, "run a", "run b", "run c")
+    assert s.files["/a.md"] == long_text and s.snapshot.messages[1].tool_calls[0].args["content"] == long_text
 
 
 # -- what keeps as much as sets a compaction off is refused, or does not come to be
 
 
 TOO_MUCH: list[dict[str, Any]] = [
-    {"keep": ("fraction", 0.9)},
-    {"trigger": ("fraction", 0.5), "keep": ("fraction", 0.5)},
-    {"trigger": ("tokens", 2_000), "keep": ("tokens", 2_000)},
-    {"trigger": ("messages", 6), "keep": ("messages", 8)},
+    {"keep": ("fraction", 0.9)}, {"trigger": ("fraction", 0.5), "keep": ("fraction", 0.5)},
+    {"trigger": ("tokens", 2_000), "keep": ("tokens", 2_000)}, {"trigger": ("messages", 6), "keep": ("messages", 8)},
     {"trigger": ("fraction", 0.5), "keep": ("tokens", 5_000)},
-    {"trigger": ("tokens", 500), "keep": ("fraction", 0.1)},
-    {"max_input_tokens": 1_000, "keep": ("tokens", 900)},
-]
+    {"trigger": ("tokens", 500), "keep": ("fraction", 0.1)}, {"max_input_tokens": 1_000, "keep": ("tokens", 900)},
+]  # fmt: skip
 ENOUGH: list[dict[str, Any]] = [
     {"trigger": ("fraction", 0.5), "keep": ("fraction", 0.49)},
-    {"trigger": ("fraction", 0.5), "keep": ("tokens", 4_999)},
-    {"trigger": ("tokens", 10), "keep": ("messages", 50)},
+    {"trigger": ("fraction", 0.5), "keep": ("tokens", 4_999)}, {"trigger": ("tokens", 10), "keep": ("messages", 50)},
     {"max_input_tokens": 1_000, "keep": ("tokens", 800)},
-]
+]  # fmt: skip
 
 
 def scripted(window: int = 10_000) -> Scripted:
@@ -97,9 +81,7 @@ def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, An
     s = Session(model=scripted())
     options = s.options
     for make in (lambda: Session(model=scripted(), **sizes), lambda: s.configure(**sizes)):
-        with pytest.raises(DeepnbError, match=r"^keep=\(.*\) is not less than trigger=.*give a smaller keep") as caught:
-            make()
-        assert "\n" not in str(caught.value)
+        refused(r"^keep=\(.*\) is not less than trigger=.*give a smaller keep", make)
     assert s.options is options
 
 
@@ -110,10 +92,8 @@ def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
 
 
 def test_keep_is_checked_against_the_trigger_in_force() -> None:
-    with pytest.raises(DeepnbError, match="of a window of 8,000 tokens"):
-        Session(trigger=("fraction", 0.5), keep=("tokens", 4_000))
-    with pytest.raises(DeepnbError, match="is not less than"):
-        CompactionMiddleware(scripted(), trigger=("messages", 3), keep=("messages", 3))
+    refused("of a window of 8,000 tokens", Session, trigger=("fraction", 0.5), keep=("tokens", 4_000))
+    refused("is not less than", lambda: CompactionMiddleware(scripted(), trigger=("messages", 3), keep=("messages", 3)))
     s = Session(model=scripted(), keep=("fraction", 0.4))
     with pytest.raises(DeepnbError, match=r"keep=\('fraction', 0.4\) is not less than trigger=\('fraction', 0.3\)"):
         s.configure(trigger=("fraction", 0.3))
@@ -135,16 +115,11 @@ def test_a_smaller_window_keeps_the_default(by: str) -> None:
     assert s.rule.keep == ("tokens", 15_000)
 
 
-@every_row(
-    ("window", "trigger", "keep"),
-    [
-        (10_000, ("tokens", 900), ("tokens", 105)),
-        (10_000, ("fraction", 0.05), ("tokens", 58)),
-        (None, ("messages", 5), ("messages", 1)),
-        (None, ("messages", 17), ("messages", 6)),
-        (10_000, ("tokens", 5_000), ("fraction", 0.10)),
-    ],
-)
+@every_row(("window", "trigger", "keep"), [
+    (10_000, ("tokens", 900), ("tokens", 105)), (10_000, ("fraction", 0.05), ("tokens", 58)),
+    (None, ("messages", 5), ("messages", 1)), (None, ("messages", 17), ("messages", 6)),
+    (10_000, ("tokens", 5_000), ("fraction", 0.10)),
+])  # fmt: skip
 def test_the_default_keep_is_below_any_trigger(window: int | None, trigger: Any, keep: Any) -> None:
     assert rule_for(window, trigger) == Rule(trigger, keep, window)
 
@@ -208,6 +183,5 @@ def test_a_recorded_session_counts_as_if_nothing_was_reported(tmp_path):
     s = session(model)
     s.record(tmp_path / "a.jsonl")
     model.held["meter"] = s.workspace.built.meter
-    s.run("one")
-    s.run("two")
+    walked(s, "run one", "run two")
     assert s.turns[1].requested[0].usage.input >= 1.9 * s.turns[1].requested[0].budget.total

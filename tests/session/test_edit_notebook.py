@@ -42,14 +42,10 @@ def results(s: Session) -> list[tuple[str, str]]:
     return [(e.status, e.result) for turn in s.turns for e in turn.events if isinstance(e, ToolEnded)]
 
 
-@every_row(
-    "word, left",
-    [
-        (lambda c: c.approve(), ["x = 2", B]),
-        (lambda c: c.reject("no"), ["x = 1", B]),
-        (lambda c: c.edit({**c.args, "edits": [{"delete": 2}]}), ["x = 1"]),
-    ],
-)
+@every_row("word, left", [
+    (lambda c: c.approve(), ["x = 2", B]), (lambda c: c.reject("no"), ["x = 1", B]),
+    (lambda c: c.edit({**c.args, "edits": [{"delete": 2}]}), ["x = 1"]),
+])  # fmt: skip
 def test_it_asks_and_writes_what_was_approved(file: Path, word: Any, left: list[str]):
     file.write_bytes(NEW)
     s = session(edit(file), "done")
@@ -76,11 +72,10 @@ def test_a_file_that_changed_below_its_card_is_not_written(file: Path):
     assert file.read_bytes() == changed and "has changed since that version" in results(s)[0][1]
 
 
-@every_row(
-    "args",
-    [{"path": "../a.ipynb"}, {"version": "0"}, {"edits": [{"delete": 9}]}, {"edits": "x"},
-     {"edits": [{"insert": 1, "source": "k = 'ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3'"}]}],
-)  # fmt: skip
+@every_row("args", [
+    {"path": "../a.ipynb"}, {"version": "0"}, {"edits": [{"delete": 9}]}, {"edits": "x"},
+    {"edits": [{"insert": 1, "source": "k = 'ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3'"}]},
+])  # fmt: skip
 def test_nobody_is_asked_about_a_call_that_would_fail(file: Path, args: dict[str, Any]):
     s = session(edit(file, **args), "done")
     assert s.run("change it").asked == () and s.text == "done"

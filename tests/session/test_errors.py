@@ -6,21 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import deepnb
 from deepnb import DeepnbError, Session
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
 
 def waiting() -> Session:
-    def launch() -> str:
-        """Launch it."""
-        return "launched"
-
-    s = Session(model=Scripted(answers=[call("launch"), "done"]), tools=[launch])
+    s = Session(model=Scripted(answers=[call("launch"), "done"]), tools=[gives("launch", "launched")])
     s.run("p")
     return s
 
@@ -29,22 +25,13 @@ KEY = f"sk-{'aB3dE5fG7h' * 4}"
 
 KINDS: dict[type[deepnb.DeepnbError], list[Callable[[], object]]] = {
     deepnb.BusyError: [lambda: waiting().run("q"), lambda: waiting().flush(), lambda: busy().new()],
-    deepnb.InvalidError: [
-        lambda: Session(max_steps=0),
-        lambda: Session().memory.search(" "),
-        lambda: Session().mount("/", "disk:x"),
-        lambda: Session().skills.new("Not A Name"),
-        lambda: Session().skills.write("Not A Name", "x"),
-    ],
+    deepnb.InvalidError: [lambda: Session(max_steps=0), lambda: Session().memory.search(" "),
+        lambda: Session().mount("/", "disk:x"), lambda: Session().skills.new("Not A Name"),
+        lambda: Session().skills.write("Not A Name", "x")],
     deepnb.LimitError: [lambda: Session().memory.load(large())],
-    deepnb.NotFoundError: [
-        lambda: Session().switch("nowhere"),
-        lambda: Session().turn(3),
-        lambda: Session().memory.revert("none"),
-        lambda: Session().skills.show("none"),
-        lambda: Session(model="ofline").graph,
-        lambda: Session().undo(),
-    ],
+    deepnb.NotFoundError: [lambda: Session().switch("nowhere"), lambda: Session().turn(3),
+        lambda: Session().memory.revert("none"), lambda: Session().skills.show("none"),
+        lambda: Session(model="ofline").graph, lambda: Session().undo()],
     deepnb.NotInstalledError: [lambda: Session(model="groq:any").graph, deepnb.current],
     deepnb.RefusedError: [
         lambda: Session().memory.add(f"my key is {KEY}"),
@@ -52,7 +39,7 @@ KINDS: dict[type[deepnb.DeepnbError], list[Callable[[], object]]] = {
         lambda: (s := Session()).new(s.thread),
     ],
     deepnb.RunError: [lambda: Session(model=Scripted(answers=[ValueError("no")])).run("p")],
-}
+}  # fmt: skip
 
 
 def busy() -> Session:
@@ -76,11 +63,10 @@ def large() -> Path:
 )
 def test_each_kind(kind: type[deepnb.DeepnbError], do: Callable[[], object], tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(deepnb.DeepnbError) as caught:
-        do()
-    assert type(caught.value) is kind
-    assert "\n" not in str(caught.value) and not ({"%agent", "%memory", "%skills"} & {*str(caught.value).split()})
-    assert caught.value.do or "instead" in caught.value.what, "it says what to do"
+    caught = refused("", do)
+    assert type(caught) is kind
+    assert not ({"%agent", "%memory", "%skills"} & {*str(caught).split()})
+    assert caught.do or "instead" in caught.what, "it says what to do"
 
 
 def test_there_is_no_other_kind() -> None:
@@ -89,32 +75,19 @@ def test_there_is_no_other_kind() -> None:
 
 
 TAKES: dict[str, Callable[[Session, str], Any]] = {
-    "persist": lambda s, name: s.persist(name),
-    "export": lambda s, name: s.export(f"{name}.html"),
-    "record": lambda s, name: s.record(f"{name}.jsonl"),
-    "replay": lambda s, name: s.replay(f"{name}.jsonl"),
-    "keep": lambda s, name: s.memory.keep(name),
-    "save": lambda s, name: s.memory.save(name),
-    "save one": lambda s, name: s.memory.save(f"{name}.md"),
-    "load": lambda s, name: s.memory.load(f"{name}.md"),
-    "source": lambda s, name: s.memory.add_source(name),
-    "mount": lambda s, name: s.mount("/w", f"disk:{name}"),
-    "package": lambda s, name: s.package(name, write=True),
-    "skills": lambda s, name: s.skills.add(name),
-    "validate": lambda s, name: s.skills.validate(name),
-    "subagents": lambda s, name: s.subagents.add(name),
-    "open": lambda s, name: deepnb.open_session(name),
-    "list": lambda s, name: deepnb.list_sessions(name),
-}
+    "persist": lambda s, name: s.persist(name), "export": lambda s, name: s.export(f"{name}.html"),
+    "record": lambda s, name: s.record(f"{name}.jsonl"), "replay": lambda s, name: s.replay(f"{name}.jsonl"),
+    "keep": lambda s, name: s.memory.keep(name), "save": lambda s, name: s.memory.save(name),
+    "save one": lambda s, name: s.memory.save(f"{name}.md"), "load": lambda s, name: s.memory.load(f"{name}.md"),
+    "source": lambda s, name: s.memory.add_source(name), "mount": lambda s, name: s.mount("/w", f"disk:{name}"),
+    "package": lambda s, name: s.package(name, write=True), "skills": lambda s, name: s.skills.add(name),
+    "validate": lambda s, name: s.skills.validate(name), "subagents": lambda s, name: s.subagents.add(name),
+    "open": lambda s, name: deepnb.open_session(name), "list": lambda s, name: deepnb.list_sessions(name),
+}  # fmt: skip
 NAMES = {
-    "long": "x" * 300,
-    "longer": "y" * 5000,
-    "NUL": "a\0b",
-    "half a character": "half\ud83d",
-    "nobody's home": "~nosuchuser/x",
-    "a circle": "loop/x",
-    "below a file": "there.txt/x",
-}
+    "long": "x" * 300, "longer": "y" * 5000, "NUL": "a\0b", "half a character": "half\ud83d",
+    "nobody's home": "~nosuchuser/x", "a circle": "loop/x", "below a file": "there.txt/x",
+}  # fmt: skip
 
 
 @wing("open")
@@ -128,52 +101,31 @@ def test_a_name_that_no_file_has_is_one_line(take: str, name: str, tmp_path, mon
         (tmp_path / "there.txt").write_text("x")
     s = Session(model=Scripted(answers=["ok"] * 2))
     s.run("hi")
-    with pytest.raises(DeepnbError) as error:
-        TAKES[take](s, NAMES[name])
-    assert "\n" not in (said := str(error.value)) and len(said) < 300, said[:300]
+    error = refused("", TAKES[take], s, NAMES[name])
+    assert "\n" not in (said := str(error)) and len(said) < 300, said[:300]
     assert s.run("and now?").text == "ok"
 
 
 HALF = "half \ud83d here"
 
 
-def page() -> str:
-    "Read."
-    return HALF
-
-
-def boom() -> str:
-    "Fail."
-    raise ValueError(HALF)
-
-
-def table() -> dict[str, Any]:
-    "Read."
-    return {HALF: [HALF, {"k": HALF}]}
+TOOLS = [gives("page", HALF), gives("boom", ValueError(HALF)), gives("table", {HALF: [HALF, {"k": HALF}]})]
 
 
 CALLS = {
-    "an answer": HALF,
-    "a result": call("page"),
-    "an error": call("boom"),
-    "an object": call("table"),
+    "an answer": HALF, "a result": call("page"), "an error": call("boom"), "an object": call("table"),
     "what is written": call("write_file", file_path="/a.txt", content=HALF),
     "memory": call("write_file", file_path="/AGENTS.md", content=f"- {HALF}\n"),
-    "a path": call("ls", path=f"/{HALF}"),
-    "a search": call("memory_search", query=HALF),
+    "a path": call("ls", path=f"/{HALF}"), "a search": call("memory_search", query=HALF),
     "a variable": call("inspect_variable", name="v"),
-}
+}  # fmt: skip
 GIVEN: dict[str, Callable[[Session], Any]] = {
-    "a prompt": lambda s: s.run(HALF),
-    "memory": lambda s: s.memory.add(HALF),
-    "a note": lambda s: s.memory.daily(HALF),
-    "a file": lambda s: s.files.__setitem__("/a.txt", HALF),
-    "a name": lambda s: s.files.__setitem__(f"/{HALF}.txt", "x"),
-    "a skill": lambda s: s.skills.new("one", HALF),
+    "a prompt": lambda s: s.run(HALF), "memory": lambda s: s.memory.add(HALF),
+    "a note": lambda s: s.memory.daily(HALF), "a file": lambda s: s.files.__setitem__("/a.txt", HALF),
+    "a name": lambda s: s.files.__setitem__(f"/{HALF}.txt", "x"), "a skill": lambda s: s.skills.new("one", HALF),
     "a subagent": lambda s: s.subagents.new("one", HALF),
-    "a prompt of the system": lambda s: s.configure(system_prompt=HALF),
-    "a search": lambda s: s.search(HALF),
-}
+    "a prompt of the system": lambda s: s.configure(system_prompt=HALF), "a search": lambda s: s.search(HALF),
+}  # fmt: skip
 
 
 def goes_on(s: Session) -> None:
@@ -194,7 +146,7 @@ def goes_on(s: Session) -> None:
 
 @every_row("what", CALLS)
 def test_of_a_model_or_a_tool(what: str) -> None:
-    s = Session(model=Scripted(answers=[CALLS[what], *["more"] * 9]), tools=[page, boom, table], namespace={"v": HALF})
+    s = Session(model=Scripted(answers=[CALLS[what], *["more"] * 9]), tools=TOOLS, namespace={"v": HALF})
     s.run("go")
     if s.asked:
         list(s.resume([one.approve() for one in s.asked]))

@@ -23,6 +23,7 @@ from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 KINDS = (".ipynb", ".html", ".jsonl")
@@ -40,8 +41,7 @@ def session(*answers: Any, **options: Any) -> Session:
 @pytest.fixture
 def talked() -> Session:
     s = session(call("weigh", what="<b>lead</b>"), "It is **heavy** & dense", "Bye")
-    s.run("how heavy is {lead}?")
-    s.run("thanks")
+    walked(s, "run how heavy is {lead}?", "run thanks")
     return s
 
 
@@ -117,16 +117,11 @@ def test_a_link_stays_one_and_a_missing_directory_is_made(talked, tmp_path):
     assert talked.export(tmp_path / "new" / "a.html").exists()
 
 
-@every_row(
-    ("name", "kind", "line"),
-    [
-        ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .ipynb, .html or .jsonl"),
-        ("a", InvalidError, "a has no ending"),
-        ("d.html", InvalidError, "d.html is a directory"),
-        ("f/a.html", RefusedError, "can't be written"),
-        ("a\0.html", InvalidError, "can't be a file"),
-    ],
-)
+@every_row(("name", "kind", "line"), [
+    ("a.txt", InvalidError, "a.txt has no ending that says what it is: end the name in .ipynb, .html or .jsonl"),
+    ("a", InvalidError, "a has no ending"), ("d.html", InvalidError, "d.html is a directory"),
+    ("f/a.html", RefusedError, "can't be written"), ("a\0.html", InvalidError, "can't be a file"),
+])  # fmt: skip
 def test_a_name_that_can_be_no_file_is_one_line(name, kind, line, talked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d.html").mkdir()
@@ -168,8 +163,7 @@ def test_whatever_a_turn_holds_the_notebook_is_valid(text):
 
 def test_run_all_goes_on_after_a_cell_that_needed_approval(tmp_path):
     s = Session(model=Scripted(answers=["one", call("weigh", what="lead"), "two", "three"]), tools=[weigh])
-    s.run("a")
-    s.run("b")
+    walked(s, "run a", "run b")
     list(s.resume(s.asked[0].approve()))
     s.run("c")
     cells = nbformat.read(s.export(tmp_path / "a.ipynb"), as_version=4).cells[2:]
@@ -210,9 +204,7 @@ def test_what_code_put_out_is_below_its_cell_and_harmless(tmp_path):
 @pytest.mark.slow
 @pytest.mark.kernel
 def test_an_exported_notebook_runs_offline(tmp_path):
-    s = Session()
-    s.run("Remember that I prefer metric units")
-    s.run("What do you know about me?")
+    s = walked(Session(), "run Remember that I prefer metric units", "run What do you know about me?")
     notebook = nbformat.read(s.export(tmp_path / "a.ipynb"), as_version=4)
     before = [cell.outputs[0].data["text/plain"] for cell in notebook.cells[2:]]
     waits: Any = dict.fromkeys(("timeout", "startup_timeout", "iopub_timeout"), 600)
@@ -225,8 +217,7 @@ def test_an_exported_notebook_runs_offline(tmp_path):
 def test_the_magic_writes_it_and_says_where(shell, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shell.ok("%agent what can you do?")
-    assert "thread main (1 turn) written to a.html, without credentials" in shell.ok(
-        "%agent export a.html --thread main"
-    )
+    said = shell.ok("%agent export a.html --thread main")
+    assert "thread main (1 turn) written to a.html, without credentials" in said
     assert shell.fails("%agent export a.html") == "a.html exists already: %agent export --yes a.html overwrites it"
     shell.ok("%agent export a.html --yes")

@@ -5,15 +5,18 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import deepnb
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.wiring.options import UNCHANGED, Options
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 OPTIONS = [f.name for f in fields(Options)]
 FIXED = ("backend", "checkpointer", "graph", "messages_key")
@@ -43,15 +46,13 @@ def test_configure_takes_the_same_but_for_what_is_fixed():
     assert [*spelled] == [name for name in OPTIONS if name not in FIXED]
     assert {p.default for p in spelled.values()} == {UNCHANGED}
     kinds = parameters(Session)
-    assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == {
-        n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")
-    }
+    expected = {n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")}
+    assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == expected
 
 
 def test_a_turn_takes_the_same_however_it_is_run():
     ways = [parameters(way) for way in (Session.stream, Session.run, Session.arun, Session.astream)]
-    assert ways == [ways[0]] * 4
-    assert [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
+    assert ways == [ways[0]] * 4 and [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
 
 
 @every_row(
@@ -67,14 +68,11 @@ def test_a_turn_takes_the_same_however_it_is_run():
     ],
 )
 def test_a_mistyped_option_names_the_nearest(what, line):
-    with pytest.raises(DeepnbError, match=line):
-        what()
+    refused(line, what)
 
 
 def test_config_is_the_thread_for_langgraph():
-    s = Session(model=Scripted(answers=["one", "two"]))
-    s.run("p")
-    s.new("b")
+    s = walked(Session(model=Scripted(answers=["one", "two"])), "run p", "new b")
     s.run("q", thread="main")
     assert len(s.graph.get_state({"configurable": {"thread_id": "main"}}).values["messages"]) == 4
     assert s.config == {"configurable": {"thread_id": "b"}} and not s.graph.get_state(s.config).values
@@ -86,8 +84,7 @@ def test_a_closed_session_begins_no_turn_and_closing_stops_the_one_that_runs():
         assert s.memory.search_hits("tea") and s.run("p").text == "one"
     s.close()
     for begin in (lambda: s.run("q"), s.new, lambda: list(s.resume())):
-        with pytest.raises(DeepnbError, match="this session is closed"):
-            begin()
+        refused("this session is closed", begin)
     assert s.text == "one" and "likes tea" in s.files["/MEMORY.md"]
     s = Session(model=Scripted(answers=[call("write_file", file_path="/a.md", content="x"), "done"]))
     stream = s.stream("p")
@@ -181,23 +178,15 @@ deepnb.Session(max_steps="3")
 """
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("typed")
-    (folder / "script.py").write_text(SCRIPT)
-    (folder / "slips.py").write_text(SLIPS)
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), "script.py", "slips.py"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=500).stdout
-
-
 @pytest.mark.nightly
-def test_a_users_script_is_known_through_and_through(said: str) -> None:
+def test_a_users_script_is_known_through_and_through_and_each_slip_is_found(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "slips.py").write_text(SLIPS)
+    flags = "-m mypy --strict --cache-dir cache script.py slips.py"
+    command = [sys.executable, *flags.split()]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500).stdout
     revealed = re.findall(r'script.py:\d+: note: Revealed type is "(.*)"', said)
     assert len(revealed) == SCRIPT.count("reveal_type("), said
     assert "script.py" not in "".join(re.findall(r"^.*: error: .*$", said, re.MULTILINE)), said
     assert not [one for one in revealed if re.search(r"\bAny\b", one)]
-
-
-@pytest.mark.nightly
-def test_each_slip_is_found(said: str) -> None:
     assert {int(line) for line in re.findall(r"slips.py:(\d+): error", said)} == {3, 4, 5, 6, 7, 8}, said

@@ -149,6 +149,7 @@ def walk(steps: str) -> list[tuple[str, int]]:
 @example(steps=walk("run, add, file"))
 @example(steps=walk("file, run, file, run, fork, run, rewind: 1, run, switch: 1"))
 @example(steps=walk("file, run, fork at, run, switch: 1, run"))
+@example(steps=walk("run, file, add, fork, run, file, switch: 1, fork at: 1"))
 @example(steps=walk("run, add, run, fork at: 1, run, switch: 1"))
 @example(steps=walk("add, run, add, run, rewind memory: 1, run, rewind memory, run"))
 @example(steps=walk("file, run, add, file, run, run, rewind: 1, run, rewind, run"))

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langchain_core.language_models import ModelProfile
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.context.counting import Counter, Meter
 from deepnb.engine.images import prompt_message
 from deepnb.testing import ScriptedModel, call
@@ -20,6 +19,7 @@ from deepnb.values.image import LARGEST, PromptImage
 from deepnb.values.turn import Notice, Turn
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
@@ -86,8 +86,7 @@ def test_neither_turn_transcript_nor_export_holds_the_data(tmp_path: Path):
 def test_images_are_counted_about_and_so_the_count_is_not_exact():
     s = Session(model=sees("ok", "ok"))
     one, two = s.run("look").budget, s.run("look", images=[PNG]).budget
-    assert one is not None and two is not None
-    assert 410 <= two.parts["user"] - one.parts["user"] <= 410 + 40
+    assert one is not None and two is not None and 410 <= two.parts["user"] - one.parts["user"] <= 410 + 40
     meter = Meter(Counter(len, exact=True, name="letters"), rule_for(None))
     image = PromptImage("fig", PNG, "image/png", (640, 480))
     plain, seen = (meter.budget([prompt_message("look", images)], ()) for images in ((), (image,)))
@@ -99,21 +98,16 @@ class Trap:
         raise AssertionError(name)
 
 
-@every_row(
-    ("images", "line"),
-    [
-        ([Trap()], "image 1 can't be a Trap: pass a matplotlib figure"),
-        ([b"no image"], "image 1 can't be a bytes"),
-        ([Path("gone.png")], "image 1 can't be a PosixPath"),
-        ([png(1, 1, bytes(LARGEST))], "image 1 has 5.0 MB: make it smaller"),
-        (Path("a.png"), "images can't be a PosixPath: pass a list: images=[fig]"),
-    ],
-)
+@every_row(("images", "line"), [
+    ([Trap()], "image 1 can't be a Trap: pass a matplotlib figure"), ([b"no image"], "image 1 can't be a bytes"),
+    ([Path("gone.png")], "image 1 can't be a PosixPath"),
+    ([png(1, 1, bytes(LARGEST))], "image 1 has 5.0 MB: make it smaller"),
+    (Path("a.png"), "images can't be a PosixPath: pass a list: images=[fig]"),
+])  # fmt: skip
 def test_what_is_no_image_is_one_line_and_no_turn(images, line):
     s = Session(model=sees())
-    with pytest.raises(DeepnbError) as error:
-        s.run("x", images=images)
-    assert line in str(error.value) and not s.turns
+    error = refused("", s.run, "x", images=images)
+    assert line in str(error) and not s.turns
 
 
 PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg=="

@@ -4,13 +4,13 @@ import re
 from functools import cache
 from typing import Any
 
-import pytest
-
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.testing import ScriptedModel
 from deepnb.values.request import Sent
 from deepnb.values.turn import ToolEnded
 from deepnb.views.turn import footer_view
+from tests.support.functions import gives
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -63,11 +63,7 @@ def test_the_profile_follows_the_window_or_is_set():
 
 
 def test_a_tool_of_the_users_own_is_offered_at_once():
-    def tide() -> str:
-        "Tell the tide."
-        return "high"
-
-    s = session(tools=[tide])
+    s = session(tools=[gives("tide", "high")])
     s.run("hi")
     assert offered(s) == {*LEAN, "tide"}
 
@@ -82,10 +78,8 @@ def test_a_tool_that_is_off_is_neither_offered_nor_run():
     s.run("hi")
     assert "grep" in offered(s) and "glob" not in offered(s)
     assert s.options.tools_off == ("glob", "task", "run_python")
-    with pytest.raises(DeepnbError, match="there is no tool 'gerp'"):
-        s.tools.off("gerp")
-    with pytest.raises(DeepnbError, match="'grep' is not off"):
-        s.tools.on("grep")
+    refused("there is no tool 'gerp'", s.tools.off, "gerp")
+    refused("'grep' is not off", s.tools.on, "grep")
 
 
 PARTS = ("filesystem", "memory", "skills", "subagents")

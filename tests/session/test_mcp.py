@@ -22,10 +22,12 @@ from deepnb.workshop import servers
 from deepnb.workshop.server_facts import PASSED_ON
 from tests.models.test_fit import strict
 from tests.support.chat_server import Say, Use
+from tests.support.functions import gives
 from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_mcp_tools import ARGUMENTS, ODD
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -103,9 +105,8 @@ def test_an_image_is_passed_to_a_model_that_sees(session: Session, sees: bool):
     session.run("go")
     sent = model.requests[-1][-2 if sees else -1 :]
     assert sent[0].text == ("drawn" if sees else "drawn\n\n[image image/png, 69 bytes, not passed on]")
-    assert [b.get("base64") for m in sent for b in m.content_blocks if b["type"] == "image"] == (
-        [PIXEL] if sees else []
-    )
+    expected = [PIXEL] if sees else []
+    assert [b.get("base64") for m in sent for b in m.content_blocks if b["type"] == "image"] == expected
 
 
 def test_a_result_is_masked_and_cut_and_what_a_server_asks_for_is_refused(calc: Session):
@@ -173,8 +174,7 @@ def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch)
     added = session.tools.add(web.spec, name="web")
     assert {"web__add", "web__write_file"} <= {*added.names} and not added.changed
     session.configure(approve={"web__add": "allow", "web__fail": "allow"})
-    assert given(session, "web__add", a=1, b=2) == ("success", "3")
-    assert given(session, "web__fail")[0] == "error"
+    assert given(session, "web__add", a=1, b=2) == ("success", "3") and given(session, "web__fail")[0] == "error"
     assert given(session, "web__wait", seconds=0.3) == ("success", "waited"), "it answers pings meanwhile"
     assert "not supported" in given(session, "web__ask_back")[1]
     assert given(session, "web__change", announce=True) == ("success", "changed")
@@ -247,55 +247,44 @@ def pages() -> Iterator[Any]:
         one.server_close()
 
 
-@every_row(
-    ("path", "says"),
-    [
-        ("200", "its answer is not MCP"),
-        *((path, f"HTTP {path}, a redirect to") for path in ("301", "302", "307", "308")),
-        *((path, f"HTTP {path}: ") for path in ("401", "404", "500")),
-    ],
-)
+@every_row(("path", "says"), [
+    ("200", "its answer is not MCP"),
+    *((path, f"HTTP {path}, a redirect to") for path in ("301", "302", "307", "308")),
+    *((path, f"HTTP {path}: ") for path in ("401", "404", "500")),
+])  # fmt: skip
 def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, path: str, says: str):
-    with pytest.raises(DeepnbError) as error:
-        session.tools.add(f"mcp:http://127.0.0.1:{pages.server_port}/{path}", name="x")
-    assert says in str(error.value) and "\n" not in str(error.value)
-    assert (ADD in str(error.value)) == (path == "401"), "how to send a key"
+    error = refused("", session.tools.add, f"mcp:http://127.0.0.1:{pages.server_port}/{path}", name="x")
+    assert says in str(error)
+    assert (ADD in str(error)) == (path == "401"), "how to send a key"
     assert not [seen for seen in Page.seen if "redirected" in seen]
     assert session.tools.servers == () and not live()
 
 
-@every_row(
-    ("spec", "says"),
-    [
-        ("mcp:nosuch-command x", "there is no command 'nosuch-command'"),
-        ("mcp:/", "/: Permission denied"),
-        ("mcp:true", "it ended before it answered"),
-        (script(end=True, error="no module named nosuch"), "it ended before it answered (it said: no module named nosuch)"),
-        (script(end=True, error=f"bad key {KEY}"), "(it said: bad key [redacted: OpenAI key])"),
-    ],
-)  # fmt: skip
+@every_row(("spec", "says"), [
+    ("mcp:nosuch-command x", "there is no command 'nosuch-command'"), ("mcp:/", "/: Permission denied"),
+    ("mcp:true", "it ended before it answered"),
+    (script(end=True, error="no module named nosuch"), "it ended before it answered (it said: no module named nosuch)"),
+    (script(end=True, error=f"bad key {KEY}"), "(it said: bad key [redacted: OpenAI key])"),
+])  # fmt: skip
 def test_one_that_does_not_start_is_a_line(session: Session, live: Any, spec: str, says: str):
-    with pytest.raises(DeepnbError) as error:
-        session.tools.add(spec, name="x")
-    assert error.value.what.startswith("the MCP server x can't be used: ") and says in error.value.what
+    error = refused("", session.tools.add, spec, name="x")
+    assert error.what.startswith("the MCP server x can't be used: ") and says in error.what
     assert session.tools.servers == () and session.options.tools == () and not live()
 
 
 def test_one_that_does_not_answer_is_given_up(session: Session, live: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(servers, "OPENING", 0.2)
-    with pytest.raises(DeepnbError, match=r"it did not answer within 0\.2 s"):
-        session.tools.add(script(mute=True), name="x")
+    refused(r"it did not answer within 0\.2 s", lambda: session.tools.add(script(mute=True), name="x"))
     assert not live()
 
 
 def test_what_it_lists_is_not_trusted_and_no_url_in_it_is_opened(session: Session, pages: Any):
     listed = [
-        tool("write_file", annotations={"readOnlyHint": True, "deepnb_effect": "reads"}),
-        tool("twice", "first"),
+        tool("write_file", annotations={"readOnlyHint": True, "deepnb_effect": "reads"}), tool("twice", "first"),
         tool("twice", "second"),
         tool("elsewhere", schema={"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}}),
         tool("list", schema={"type": "array"}),
-    ]
+    ]  # fmt: skip
     added = session.tools.add(script(tools=listed), name="odd")
     assert added.names == ("odd__write_file", "odd__twice")
     assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
@@ -309,15 +298,13 @@ def test_what_it_lists_is_not_trusted_and_no_url_in_it_is_opened(session: Sessio
 
 def test_what_it_says_between_is_nothing(session: Session, capfd: pytest.CaptureFixture[str]):
     said = [
-        "a line for people",
-        {"jsonrpc": "2.0", "method": "notifications/nosuch", "params": {"x": 1}},
+        "a line for people", {"jsonrpc": "2.0", "method": "notifications/nosuch", "params": {"x": 1}},
         {"jsonrpc": "2.0", "id": 7, "method": "no/such", "params": {}},
         {"jsonrpc": "2.0", "id": 8, "method": "roots/list"},
         {"jsonrpc": "2.0", "id": 99, "result": {"unasked": True}},
-    ]
+    ]  # fmt: skip
     session.tools.add(script(say=said, error="starting"), name="calc")
-    assert given(session, "calc__look")[0] == "success"
-    assert capfd.readouterr() == ("", "")
+    assert given(session, "calc__look")[0] == "success" and capfd.readouterr() == ("", "")
 
 
 def test_names_of_servers(session: Session):
@@ -325,33 +312,20 @@ def test_names_of_servers(session: Session):
     session.tools.add(one, name="calc")
     with pytest.raises(DeepnbError, match=r"there is a server calc already \(.*\): give this one another name"):
         session.tools.add(script(error="other"), name="calc")
-    with pytest.raises(DeepnbError, match="two of these servers have the same name"):
-        session.tools.add(script(error="a"), script(error="b"))
+    refused("two of these servers have the same name", lambda: session.tools.add(script(error="a"), script(error="b")))
     session.tools.add(one, name="other")
     assert [server.name for server in session.tools.servers] == ["calc", "other"]
-
-    def shadow() -> str:
-        """Take the place of a server's tool."""
-        return "mine"
-
-    shadow.__name__ = "calc__look"
-    with pytest.raises(DeepnbError, match="calc__look is a tool of the server calc: give the function another name"):
-        session.tools.add(shadow)
+    shadow = gives("calc__look", "mine")
+    refused("calc__look is a tool of the server calc: give the function another name", session.tools.add, shadow)
 
 
 def test_a_function_of_the_same_name_is_neither_replaced_nor_its_approval_taken_over(session: Session):
-    def mine() -> str:
-        """Do something harmless."""
-        return "mine"
-
-    mine.__name__ = "calc__look"
-    session.tools.add(mine)
+    session.tools.add(gives("calc__look", "mine"))
     session.configure(model=Scripted(answers=[call("calc__look"), "done"]))
     session.run("go")
     list(session.resume(session.asked[0].approve(remember=True)))
     added = session.tools.add(script(), name="calc")
-    assert added.names == ()
-    assert added.left_out == ("calc 'calc__look': the agent has another tool of this name",)
+    assert added.names == () and added.left_out == ("calc 'calc__look': the agent has another tool of this name",)
     session.tools.remove("calc__look", "calc")
     assert session.tools.add(script(), name="calc").names == ("calc__look",)
     assert session.approvals.words("calc__look") == "ask"
@@ -361,16 +335,11 @@ def pid(session: Session) -> int:
     return int(given(session, "calc__look")[1].rpartition(" ")[2])
 
 
-@every_row(
-    "end",
-    [
-        lambda s: s.tools.remove("calc") == ("calc__look",) and not s.options.tools,
-        lambda s: s.tools.remove("calc__look") and s.tools.servers == (),
-        lambda s: s.tools.add(script(), name="calc") and is_alive(pid(s)),
-        lambda s: s.close() is None,
-    ],
-    ids=["remove", "remove its tool", "again", "close"],
-)
+@every_row("end", [
+    lambda s: s.tools.remove("calc") == ("calc__look",) and not s.options.tools,
+    lambda s: s.tools.remove("calc__look") and s.tools.servers == (),
+    lambda s: s.tools.add(script(), name="calc") and is_alive(pid(s)), lambda s: s.close() is None,
+], ids=["remove", "remove its tool", "again", "close"])  # fmt: skip
 def test_its_process_ends_with_it(live: Any, end: Callable[[Session], bool]):
     session = Session()
     session.tools.add(script(), name="calc")
@@ -415,15 +384,10 @@ def test_a_missing_package_is_a_line_and_functions_need_none(session: Session, m
     monkeypatch.delitem(sys.modules, "deepnb.workshop.servers")
     for name in ("mcp", "langchain_mcp_adapters", "langchain_mcp_adapters.interceptors"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(DeepnbError) as error:
-        session.tools.add(script(), name="calc")
-    assert str(error.value) == "MCP servers need the package langchain-mcp-adapters: pip install 'deepnb[mcp]'"
+    error = refused("", lambda: session.tools.add(script(), name="calc"))
+    assert str(error) == "MCP servers need the package langchain-mcp-adapters: pip install 'deepnb[mcp]'"
 
-    def free() -> str:
-        """Free."""
-        return ""
-
-    session.tools.add(free)
+    session.tools.add(gives("free", ""))
     assert "free" in dict(session.workspace.built.tools) and session.tools.remove("free") == ("free",)
 
 

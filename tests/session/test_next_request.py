@@ -33,23 +33,18 @@ def talk(s: Session) -> None:
 
 
 CHANGES: dict[str, Callable[[Any], object]] = {
-    "nothing": lambda s: None,
-    "compact": lambda s: s.compact(),
+    "nothing": lambda s: None, "compact": lambda s: s.compact(),
     "compact, a turn, compact": lambda s: (s.compact(), s.run("And now?"), s.compact()),
-    "rewind": lambda s: s.rewind(2),
-    "rewind, undo": lambda s: (s.rewind(1), s.undo()),
-    "rewind with memory": lambda s: (s.memory.add("late"), s.rewind(1, memory=True)),
-    "fork": lambda s: s.fork(),
-    "fork at a turn": lambda s: s.fork(at=2),
-    "compact, rewind": lambda s: (s.compact(), s.rewind(2)),
+    "rewind": lambda s: s.rewind(2), "rewind, undo": lambda s: (s.rewind(1), s.undo()),
+    "rewind with memory": lambda s: (s.memory.add("late"), s.rewind(1, memory=True)), "fork": lambda s: s.fork(),
+    "fork at a turn": lambda s: s.fork(at=2), "compact, rewind": lambda s: (s.compact(), s.rewind(2)),
     "switch": lambda s: (s.fork("b", at=1), s.switch("main")),
     "memory added": lambda s: s.memory.add("The depots close at six."),
     "memory added twice": lambda s: (s.memory.add("One."), s.run("Noted?"), s.memory.add("Two.")),
     "memory written": lambda s: s.memory.write("/AGENTS.md", "- all is new here\n"),
     "memory removed": lambda s: s.memory.remove("/AGENTS.md"),
     "another layer": lambda s: s.memory.write("/SOUL.md", "Be calm.\n"),
-    "a note": lambda s: s.memory.daily("met at two"),
-    "forget": lambda s: s.memory.forget("harbour rules"),
+    "a note": lambda s: s.memory.daily("met at two"), "forget": lambda s: s.memory.forget("harbour rules"),
     "compact, memory added": lambda s: (s.compact(), s.memory.add("After it.")),
     "memory added, compact": lambda s: (s.memory.add("Before it."), s.run("Noted?"), s.compact()),
     "a source": lambda s: (Path("more.md").write_text("- more\n"), s.memory.add_source("more.md")),
@@ -57,8 +52,7 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "another skill": lambda s: (s.skills.write("a", SKILL.format("a")), s.run("Go."), s.skills.new("b")),
     "the last skill removed": lambda s: (s.skills.new("b"), s.run("Go."), s.skills.remove("b")),
     "a skill pinned": lambda s: (s.skills.write("a", SKILL.format("a")), s.skills.pin("a")),
-    "a tool added": lambda s: s.tools.add(str.upper),
-    "a tool removed": lambda s: s.tools.remove("look"),
+    "a tool added": lambda s: s.tools.add(str.upper), "a tool removed": lambda s: s.tools.remove("look"),
     "no file tools": lambda s: s.configure(enable_filesystem=False),
     "no memory": lambda s: s.configure(enable_memory=False),
     "no subagents": lambda s: s.configure(enable_subagents=False),
@@ -66,7 +60,7 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "short descriptions": lambda s: s.configure(tool_text="short"),
     "history brought back": lambda s: (s.compact(), s.bring_back(1)),
     "own middleware": lambda s: (s.configure(middleware=[Polite()]), s.run("Hello."), s.memory.add("A line.")),
-}
+}  # fmt: skip
 
 
 OF_MEMORY = [c for c in CHANGES if "memory" in c or c in ("compact", "a note", "forget", "a source")]
@@ -80,13 +74,10 @@ def test_the_figure_is_that_of_the_next_request(change, monkeypatch, tmp_path):
 
 
 @pytest.mark.nightly
-@every_row(
-    ("change", "refresh"),
-    [
-        *((change, "delta") for change in list(CHANGES)[1::2]),
-        *((change, refresh) for change in CHANGES for refresh in ("call", "thread") if change in OF_MEMORY),
-    ],
-)
+@every_row(("change", "refresh"), [
+    *((change, "delta") for change in list(CHANGES)[1::2]),
+    *((change, refresh) for change in CHANGES for refresh in ("call", "thread") if change in OF_MEMORY),
+])  # fmt: skip
 def test_so_it_is_of_the_others_and_with_the_other_policies(change, refresh, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     _is_the_next_request(change, refresh)

@@ -15,24 +15,23 @@ from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import Skill, SkillRead
 from deepnb.values.turn import Notice, ToolEnded
+from tests.support.refusals import refused
 from tests.support.scripted import call, prompt, session
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
 def test_new_list_show_write():
     s = session()
-    assert s.skills.list_skills() == ()
-    assert s.skills.list().to_numpy().tolist() == []
+    assert s.skills.list_skills() == () and s.skills.list().to_numpy().tolist() == []
     path = s.skills.new("csv-report", 'Says "what" a CSV\nholds: all of it.')
     assert path == "/skills/csv-report/SKILL.md"
     skill = Skill("csv-report", 'Says "what" a CSV holds: all of it.', path, source="skills")
-    assert s.skills.list_skills() == (skill,)
-    assert s.skills.show("csv-report") == (skill, s.files[path])
+    assert s.skills.list_skills() == (skill,) and s.skills.show("csv-report") == (skill, s.files[path])
     columns = ["name", "description", "state", "read_in", "read_whole", "source", "path", "overrides", "problem"]
     row = ["csv-report", skill.description, "on", (), False, "skills", path, "", ""]
     assert s.skills.list()[columns].to_numpy().tolist() == [row]
-    with pytest.raises(DeepnbError, match="a skill 'csv-report' already exists"):
-        s.skills.new("csv-report")
+    refused("a skill 'csv-report' already exists", s.skills.new, "csv-report")
     s.skills.write("csv-report", text("csv-report", "Anew."))
     assert s.skills.show("csv-report")[0].description == "Anew."
     with pytest.raises(
@@ -58,8 +57,7 @@ def test_a_broken_skill_is_listed_and_stops_nothing(broken):
     s.skills.write("good", text("good", "A good one."))
     s.backend.upload_files([("/skills/broken/SKILL.md", broken if isinstance(broken, bytes) else broken.encode())])
     s.files["/skills/folder/SKILL.md/a.txt"] = s.files["/skills/notes/a.txt"] = "x"
-    assert s.run("a").text == "ok"
-    assert "A good one." in prompt(s)
+    assert s.run("a").text == "ok" and "A good one." in prompt(s)
     good, bad, folder = s.skills.list_skills()
     assert (good.name, good.problem) == ("good", None)
     assert bad.path == "/skills/broken/SKILL.md" and bad.path in str(bad.problem) and "\n" not in str(bad.problem)
@@ -82,11 +80,9 @@ def test_a_later_source_overrides_an_earlier_one_unless_it_is_broken():
     assert "My own." in prompt(s) and "The base." not in prompt(s)
     is_shared = s.workspace.current.is_shared
     assert is_shared(mine) and not is_shared("/mine-not/x.md")
-    assert s.skills.remove("report").description == "My own."
-    assert "/mine/report/more.md" not in s.files
+    assert s.skills.remove("report").description == "My own." and "/mine/report/more.md" not in s.files
     assert (s.skills.show("report")[0].description, s.skills.show("reporter")[0].name) == ("The base.", "reporter")
-    with pytest.raises(DeepnbError, match="no skill 'other'"):
-        s.skills.remove("other")
+    refused("no skill 'other'", s.skills.remove, "other")
     s.skills.write("bad", "no")
     s.skills.remove("bad")
     assert "bad" not in set(s.skills.list()["name"])
@@ -130,9 +126,7 @@ def test_100_skills_cost_at_most_40_tokens_each_beyond_name_and_description():
 
 
 def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
-    s = session()
-    s.skills.new("one")
-    s.skills.new("two")
+    s = walked(session(), "skills.new one", "skills.new two")
     for _ in range(2):
         s.skills.disable("one")
     assert s.files["/skills/.disabled"] == "one\n"
@@ -141,8 +135,7 @@ def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
     assert dict(zip(*s.skills.list()[["name", "state"]].to_numpy().T, strict=True)) == {"one": "off", "two": "on"}
     assert s.skills.show("one")[0].enabled is False
     s.files["/skills/.disabled"] = "# not now\n\n one \ntwo\nunknown\n"
-    s.new("other")
-    s.run("b")
+    walked(s, "new other", "run b")
     assert "agent_skills" not in prompt(s)
     for name in ("one", "two", "two"):
         s.skills.enable(name)
@@ -154,8 +147,7 @@ def test_one_that_is_switched_off_costs_nothing_in_any_thread_and_comes_back():
     s.skills.enable("one")
     assert "/skills/.disabled" not in s.files
     s.skills.write("bad", "no")
-    with pytest.raises(DeepnbError, match="bad can't be used"):
-        s.skills.disable("bad")
+    refused("bad can't be used", s.skills.disable, "bad")
 
 
 @every_row("how", ["one", "several", "file", "zip", "zip of one", "zip in a folder"])
@@ -188,15 +180,12 @@ def test_add_again_needs_leave_and_then_replaces_the_whole_directory(tmp_path):
     s.skills.add(root / "one")
     (root / "one" / "scripts" / "run.py").unlink()
     (root / "one" / "SKILL.md").write_text(text("one", "Anew."))
-    with pytest.raises(DeepnbError, match=r"a skill 'one' already exists: session.skills.add"):
-        s.skills.add(root / "one")
+    refused(r"a skill 'one' already exists: session.skills.add", s.skills.add, root / "one")
     assert s.skills.show("one")[0].description == "Reports."
     s.skills.add(root / "one", replace=True)
-    assert s.skills.show("one")[0].description == "Anew."
-    assert "/skills/one/scripts/run.py" not in s.files
+    assert s.skills.show("one")[0].description == "Anew." and "/skills/one/scripts/run.py" not in s.files
     (root / "one" / "SKILL.md").write_text("no")
-    with pytest.raises(DeepnbError, match=r"not added: .*one/SKILL.md:1: the first line is not ---"):
-        s.skills.add(root / "one", replace=True)
+    refused(r"not added: .*one/SKILL.md:1: the first line is not ---", s.skills.add, root / "one", replace=True)
 
 
 def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found():
@@ -247,8 +236,7 @@ def test_hostile_zips(tmp_path):
         ("many.zip", "more than 1,000 files"), ("no.zip", "neither a directory nor a zip"), ("cut.zip", "one/link is a link"),
         ("gone", "there is no"), ("", "contains no SKILL.md"),
     ):  # fmt: skip
-        with pytest.raises(DeepnbError, match=says):
-            s.skills.add(tmp_path / name)
+        refused(says, s.skills.add, tmp_path / name)
     assert dict(s.files) == {}
 
 
@@ -263,8 +251,7 @@ def test_a_skill_md_that_is_a_link_out_of_its_directory_or_has_small_letters_is_
     s.run("a")
     told = {skill.directory: str(skill.problem) for skill in s.skills.list_skills()}
     assert "SKILL.md is a link that points outside its directory, and is not followed" in told.pop("linked")
-    assert "it is called skill.md" in told.pop("lower") and told == {}
-    assert "stolen" not in prompt(s)
+    assert "it is called skill.md" in told.pop("lower") and told == {} and "stolen" not in prompt(s)
 
 
 def test_labels_tell_sources_apart():
@@ -280,11 +267,8 @@ def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
     s.skills.write("one", text("one"))
     s.skills.new("two")
     assert s.skills.pin("one") > 0
-    s.skills.pin("one")
-    s.skills.pin("two")
-    s.skills.unpin("two")
-    with pytest.raises(DeepnbError, match="two is not pinned"):
-        s.skills.unpin("two")
+    walked(s, "skills.pin one", "skills.pin two", "skills.unpin two")
+    refused("two is not pinned", s.skills.unpin, "two")
     assert s.skills.pinned == ("one",)
     s.new("other")
     assert s.skills.pinned == ()
@@ -298,22 +282,16 @@ def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
     assert said == ['<skill name="one" path="/skills/one/SKILL.md">\nA NEWER BODY\n</skill>', "a"]
     s.run("b")
     assert str(s.options.model.requests[-1]).count("A NEWER BODY") == 1
-    assert s.skills.reads()[PATH.format("one")] == SkillRead((1,), 0, 6, pinned=True)
-    assert s.turns[0].prompt == "a"
+    assert s.skills.reads()[PATH.format("one")] == SkillRead((1,), 0, 6, pinned=True) and s.turns[0].prompt == "a"
 
 
 def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     s = session()
     s.skills.write("bad", "no")
-    with pytest.raises(DeepnbError, match=r"bad can't be pinned: /skills/bad/SKILL\.md:1"):
-        s.skills.pin("bad")
-    s.skills.new("one")
-    s.skills.disable("one")
-    with pytest.raises(DeepnbError, match=r"one can't be pinned: it is disabled: session.skills.enable\('one'\)"):
-        s.skills.pin("one")
-    s.skills.enable("one")
-    s.skills.pin("one")
-    s.skills.remove("one")
+    refused(r"bad can't be pinned: /skills/bad/SKILL\.md:1", s.skills.pin, "bad")
+    walked(s, "skills.new one", "skills.disable one")
+    refused(r"one can't be pinned: it is disabled: session.skills.enable\('one'\)", s.skills.pin, "one")
+    walked(s, "skills.enable one", "skills.pin one", "skills.remove one")
     assert s.run("a").text == "ok"
 
 
@@ -366,7 +344,6 @@ def test_the_bundled_skills_are_good_and_say_when_to_use_them():
     assert set(found) == {"explore-dataframe", "clear-plot", "tidy-notebook", "explain-error"}
     for package in found.values():
         checked = package.checked
-        assert checked.findings == ()
-        assert "Use it when" in checked.skill.description
+        assert checked.findings == () and "Use it when" in checked.skill.description
         assert checked.skill.license == "MIT"
         assert len(package.files["SKILL.md"].splitlines()) <= 100  # read whole by one read_file

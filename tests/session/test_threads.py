@@ -4,58 +4,45 @@ from pathlib import Path
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
 from deepnb.values.turn import ToolEnded
+from tests.support.refusals import refused
 from tests.support.scripted import call, results, session
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
 def said(session: Session) -> list[str]:
     return [m.text for m in session.snapshot.messages if m.role == "user" and not m.source]
 
 
-@every_row(
-    ("go", "line"),
-    [
-        (lambda s: s.switch("x"), "no thread 'x'"),
-        (lambda s: s.run("p", thread="x"), "no thread 'x'"),
-        (lambda s: s.new("main"), "a thread 'main' already exists"),
-        *(
-            (lambda s, bad=bad: s.new(bad), "is not a valid thread name")
-            for bad in ("a/b", "..", "a b", "-x", "x" * 101)
-        ),
-        (lambda s: s.rewind(2), "no turn 2: thread main has turns 1 to 1"),
-        (lambda s: s.rewind(-1), "no turn -1: thread main has turns 1 to 1"),
-        (lambda s: s.fork("f", at=7), "no turn 7"),
-        (lambda s: s.undo(), "nothing to undo"),
-    ],
-)
+@every_row(("go", "line"), [
+    (lambda s: s.switch("x"), "no thread 'x'"), (lambda s: s.run("p", thread="x"), "no thread 'x'"),
+    (lambda s: s.new("main"), "a thread 'main' already exists"),
+    *((lambda s, bad=bad: s.new(bad), "is not a valid thread name") for bad in ("a/b", "..", "a b", "-x", "x" * 101)),
+    (lambda s: s.rewind(2), "no turn 2: thread main has turns 1 to 1"),
+    (lambda s: s.rewind(-1), "no turn -1: thread main has turns 1 to 1"), (lambda s: s.fork("f", at=7), "no turn 7"),
+    (lambda s: s.undo(), "nothing to undo"),
+])  # fmt: skip
 def test_where_nothing_is_to_go_to_is_one_line_and_changes_nothing(go, line):
     s = session()
     s.run("a")
-    with pytest.raises(DeepnbError, match=line):
-        go(s)
+    refused(line, go, s)
     assert [t.name for t in s.threads] == ["main"] and said(s) == ["a"]
 
 
 def test_the_list_of_threads():
-    s = session()
-    s.run("one")
-    s.fork("f")
-    s.run("two")
+    s = walked(session(), "run one", "fork f", "run two")
     infos = {t.name: t for t in s.threads}
     assert (infos["main"].turns, infos["main"].messages, infos["main"].current) == (1, 2, False)
     assert (infos["f"].turns, infos["f"].messages, infos["f"].parent) == (2, 4, "main@1")
-    assert next(t for t in s.threads if t.current) == infos["f"]
-    assert s.new() == "thread-3" and dict(s.files) == {}
+    assert next(t for t in s.threads if t.current) == infos["f"] and s.new() == "thread-3" and dict(s.files) == {}
 
 
 def test_a_new_thread_has_memory_and_skills_and_no_other_file():
-    s = session()
-    s.memory.add("likes tea")
-    s.skills.new("csv-report")
+    s = walked(session(), "memory.add likes tea", "skills.new csv-report")
     s.files["/memory/2026-01-01.md"] = "a note\n"
     s.files["/data.csv"] = "a,b\n"
     s.run("one")
@@ -67,65 +54,30 @@ def test_a_new_thread_has_memory_and_skills_and_no_other_file():
     assert said(s) == ["one"] and s.files["/data.csv"] == "a,b\n"
 
 
-def test_a_fork_without_a_number_begins_as_the_thread_is_now():
-    s = session("1", "2", "3", "4")
-    s.run("a")
-    s.files["/data.csv"] = "put in after the turn\n"
-    s.memory.add("learned after the turn")
-    s.fork("f")
-    now = {"/AGENTS.md": "- learned after the turn\n", "/data.csv": "put in after the turn\n"}
-    assert dict(s.files) == dict(s.snapshot.files) == now and said(s) == ["a"]
-    assert [t.prompt for t in s.turns] == ["a"]
-    turn = s.run("b")
-    assert turn.number == 2 and dict(turn.before.files) == now and said(s) == ["a", "b"]
-    assert [m.content for m in s.options.model.requests[-1] if m.type == "ai"] == ["1"]
-    s.files["/data.csv"] = "of the fork\n"
-    s.switch("main")
-    assert dict(s.files) == now and said(s) == ["a"]
-    s.fork("g", at=1)
-    assert dict(s.files) == {"/AGENTS.md": "- learned after the turn\n"}
-
-
 def test_undo_of_new_and_fork_takes_the_thread_away():
-    s = session()
-    s.run("a")
-    s.new("b")
-    s.run("in b")
-    s.fork("c")
-    assert s.undo() == "fork c"
-    assert s.thread == "b"
-    assert s.undo() == "new thread b"
-    assert s.thread == "main"
+    s = walked(session(), "run a", "new b", "run in b", "fork c")
+    assert s.undo() == "fork c" and s.thread == "b"
+    assert s.undo() == "new thread b" and s.thread == "main"
     assert [t.name for t in s.threads] == ["main"]
-    s.new("b")
-    s.run("anew")
+    walked(s, "new b", "run anew")
     assert said(s) == ["anew"]
 
 
 def test_rewinds_with_turns_between_are_undone_one_after_the_other():
     s = session()
-    for prompt in "abc":
-        s.run(prompt)
-    s.rewind(1)
-    s.run("d")
-    s.rewind(0)
-    s.run("e")
+    walked(s, "run a", "run b", "run c")
+    walked(s, "rewind 1", "run d", "rewind 0", "run e")
     assert s.undo() == "rewind to turn 0" and said(s) == ["a", "d"]
     assert s.undo() == "rewind to turn 1" and said(s) == ["a", "b", "c"]
     assert [t.prompt for t in s.turns] == ["a", "b", "c"]
 
 
 def test_rewinds_with_memory_are_undone_one_after_the_other():
-    s = session()
-    s.memory.add("one")
-    s.run("a")
-    s.memory.add("two")
-    s.run("b")
+    s = walked(session(), "memory.add one", "run a", "memory.add two", "run b")
     s.rewind(1, memory=True)
     assert s.run("c").after.files["/AGENTS.md"] == "- one\n"
     s.rewind(0, memory=True)
-    s.undo()
-    s.undo()
+    walked(s, "undo", "undo")
     assert said(s) == ["a", "b"] and s.files["/AGENTS.md"] == "- one\n- two\n"
     assert s.run("d").after.files["/AGENTS.md"] == "- one\n- two\n"
 
@@ -143,11 +95,7 @@ def test_running_the_first_cell_again_replaces_the_whole_thread():
 
 def test_what_one_thread_learns_another_is_told_at_its_next_turn():
     write = call("write_file", file_path="/AGENTS.md", content="- likes tea\n")
-    s = session("hello", write, "written", "hello again")
-    s.run("one")
-    s.new("b")
-    s.run("remember")
-    s.switch("main")
+    s = walked(session("hello", write, "written", "hello again"), "run one", "new b", "run remember", "switch main")
     turn = s.run("again")
     assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
     told, prompt = s.options.model.requests[-1][-2:]
@@ -155,13 +103,9 @@ def test_what_one_thread_learns_another_is_told_at_its_next_turn():
 
 
 def test_a_turn_in_another_thread_leaves_the_current_one():
-    s = session()
-    s.run("a")
-    s.new("b")
-    s.switch("main")
+    s = walked(session(), "run a", "new b", "switch main")
     turn = s.run("aside", thread="b")
-    assert (turn.thread, s.thread, s.last) == ("b", "main", turn)
-    assert said(s) == ["a"]
+    assert (turn.thread, s.thread, s.last) == ("b", "main", turn) and said(s) == ["a"]
     s.switch("b")
     assert said(s) == ["aside"]
 
@@ -169,8 +113,7 @@ def test_a_turn_in_another_thread_leaves_the_current_one():
 def test_what_an_interrupted_thread_learned_is_kept():
     s = session(call("write_file", file_path="/AGENTS.md", content="- likes tea\n"), "later", "in b")
     s.run("remember", max_steps=1)
-    assert s.pending
-    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    assert s.pending and s.files["/AGENTS.md"] == "- likes tea\n"
     assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
     s.new("b")
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
@@ -215,8 +158,7 @@ def test_an_empty_thread_neither_sees_what_others_learned_nor_tells_them(tmp_pat
     s = place(session("one", "two", write, "done", "three", **given), kind, tmp_path)
     s.memory.add("likes tea")
     s.memory.add("a note of the session", "/memory/2026-01-01.md")
-    s.skills.new("csv-report")
-    s.run("in main")
+    walked(s, "skills.new csv-report", "run in main")
     assert s.new("apart", empty=True) == "apart"
     assert not [p for p in s.files if "AGENTS" in p or "memory" in p or "skills" in p]
     assert s.memory.log_entries() == () and len(s.memory.log()) == 0
@@ -246,14 +188,11 @@ def test_ordinary_files_on_a_disk_are_an_empty_threads_too(tmp_path: Path):
 
 def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     write = call("write_file", file_path="/AGENTS.md", content="- learned apart\n")
-    s = session("one", write, "done", "two")
-    s.memory.add("likes tea")
-    s.run("in main")
+    s = walked(session("one", write, "done", "two"), "memory.add likes tea", "run in main")
     s.new("apart", empty=True)
     s.switch("main")
     s.run("remember", thread="apart")
-    assert s.thread == "main"
-    assert s.files["/AGENTS.md"] == "- likes tea\n"
+    assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
     assert [e.origin for e in s.memory.log_entries()] == ["user"]
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
@@ -265,18 +204,13 @@ def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     s.memory.add("likes tea")
     s.new("apart", empty=True)
     s.memory.add("learned apart")
-    assert s.undo() == "new thread apart"
-    assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
+    assert s.undo() == "new thread apart" and s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
     s.new("apart")
     assert s.files["/AGENTS.md"] == "- likes tea\n"
-    s = session()
-    s.memory.add("likes tea")
-    s.run("one")
+    s = walked(session(), "memory.add likes tea", "run one")
     prompt = s.snapshot.memory
     s.new("apart", empty=True)
-    s.memory.add("likes tea")
-    s.run("two")
-    s.memory.forget("tea")
+    walked(s, "memory.add likes tea", "run two", "memory.forget tea")
     assert "tea" not in s.files.get("/AGENTS.md", "")
     s.switch("main")
     assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
@@ -286,34 +220,25 @@ def test_a_rewind_of_an_empty_thread_is_undone_from_another():
     s = session()
     s.memory.add("likes tea")
     s.new("apart", empty=True)
-    s.run("one")
-    s.memory.add("learned apart")
-    s.run("two")
-    s.rewind(1)
+    walked(s, "run one", "memory.add learned apart", "run two", "rewind 1")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
     s.rewind(1, memory=True)
     assert "/AGENTS.md" not in s.files
-    s.switch("main")
-    s.undo()
+    walked(s, "switch main", "undo")
     assert (s.thread, s.files["/AGENTS.md"]) == ("main", "- likes tea\n")
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n"
 
 
 WAYS = [
-    call("read_file", file_path="/MEMORY.md"),
-    call("read_file", file_path="//MEMORY.md"),
-    call("read_file", file_path="/x/../MEMORY.md"),
-    call("read_file", file_path="/memory.md"),
-    call("read_file", file_path="/.deepnb/journal.jsonl"),
-    call("ls", path="/"),
-    call("glob", pattern="**/*"),
-    call("grep", pattern="merger"),
-    call("grep", pattern="merger", path="/MEMORY.md"),
+    call("read_file", file_path="/MEMORY.md"), call("read_file", file_path="//MEMORY.md"),
+    call("read_file", file_path="/x/../MEMORY.md"), call("read_file", file_path="/memory.md"),
+    call("read_file", file_path="/.deepnb/journal.jsonl"), call("ls", path="/"), call("glob", pattern="**/*"),
+    call("grep", pattern="merger"), call("grep", pattern="merger", path="/MEMORY.md"),
     call("grep", pattern="merger", glob="*.md", output_mode="content"),
     call("edit_file", file_path="/MEMORY.md", old_string="May", new_string="June"),
     call("write_file", file_path="/MEMORY.md", content="gone\n"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -331,17 +256,14 @@ def test_a_thread_others_read_along_cannot_read_long_term_memory(tmp_path: Path,
         assert "/AGENTS.md" in results(s)[0] and "MEMORY.md" not in results(s)[0]
     assert SECRET not in str(s.graph.get_state({"configurable": {"thread_id": "open"}}).values)
     assert s.files["/MEMORY.md"] == f"- {SECRET}\n", "the user has it, unchanged"
-    s.switch("main")
-    s.run("and here?")
+    walked(s, "switch main", "run and here?")
     assert SECRET in sent(s)
 
 
 KEPT = {
-    "read_file": "is kept from a subagent",
-    "grep": "No matches found",
-    "ls": "['/AGENTS.md']",
+    "read_file": "is kept from a subagent", "grep": "No matches found", "ls": "['/AGENTS.md']",
     "glob": "['/AGENTS.md']",
-}
+}  # fmt: skip
 
 
 @every_row("way", WAYS[:-2], ids=lambda w: w.tool_calls[0])
@@ -349,8 +271,7 @@ def test_a_subagent_cannot_read_long_term_memory(way):
     task = call("task", id="t1", description="look", subagent_type="general-purpose")
     s = session(task, way, "nested is done", call("read_file", id="r", file_path="/MEMORY.md"), "end")
     s.memory.add(SECRET, "/MEMORY.md")
-    s.memory.add("likes tea")
-    s.run("go")
+    walked(s, "memory.add likes tea", "run go")
     (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path]
     assert SECRET not in result and SECRET not in sent(s, 2)
     assert KEPT[way.tool_calls[0]["name"]] in result or "Path traversal not allowed" in result
@@ -365,8 +286,7 @@ def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("three")
     assert "/MEMORY.md" not in s.last.after.files and SECRET not in sent(s)
-    s.memory.add("likes tea")
-    s.run("four")
+    walked(s, "memory.add likes tea", "run four")
     s.rewind(1, memory=True)
     assert dict(s.files) == {"/MEMORY.md": f"- {SECRET}\n"}
     s.switch("main")
@@ -377,23 +297,19 @@ def test_long_term_memory_is_the_sessions_also_where_it_is_written_from_a_shared
 def test_a_fork_of_such_a_thread_is_one_and_a_new_thread_is_none(kind: str):
     s = session()
     s.new("open", **{kind: True})
-    s.run("one")
-    s.fork("side")
+    walked(s, "run one", "fork side")
     assert getattr(next(t for t in s.threads if t.current), kind)
-    s.memory.add("learned in the fork")
-    s.switch("open")
+    walked(s, "memory.add learned in the fork", "switch open")
     assert s.files["/AGENTS.md"] == "- learned in the fork\n", "a thread and its forks have their memory in common"
     s.new()
     assert not getattr(next(t for t in s.threads if t.current), kind)
     assert ("/AGENTS.md" in s.files) == (kind == "shared")
 
 
-@every_row(
-    ("path", "may"),
-    [("/MEMORY.md", False), ("/memory.MD", False), ("/a/../MEMORY.md", False), ("/again/MEMORY.md", False),
-     ("/.deepnb/journal.jsonl", False), ("/MEMORY.md.txt", True), ("/memory/2026-01-01.md", True), ("/", True)],
-)  # fmt: skip
+@every_row(("path", "may"), [
+    ("/MEMORY.md", False), ("/memory.MD", False), ("/a/../MEMORY.md", False), ("/again/MEMORY.md", False),
+    ("/.deepnb/journal.jsonl", False), ("/MEMORY.md.txt", True), ("/memory/2026-01-01.md", True), ("/", True),
+])  # fmt: skip
 def test_what_is_kept_back(path: str, may: bool):
-    assert Scope(shared=True).may_read(path) is may
-    assert Scope().inside.may_read(path) is may
+    assert Scope(shared=True).may_read(path) is may and Scope().inside.may_read(path) is may
     assert Scope(empty=True).may_read(path) and Scope().may_read(path)

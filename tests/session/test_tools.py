@@ -17,8 +17,10 @@ from pydantic import BaseModel, ConfigDict
 import deepnb
 from deepnb import DeepnbError, Session, ToolEnded
 from deepnb.engine.functions import in_cells
+from tests.support.functions import gives
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_functions import results, signatures
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
@@ -28,10 +30,7 @@ def double(x: int) -> int:
     return 2 * x
 
 
-@deepnb.reads
-def look() -> str:
-    """Look at something."""
-    return "seen"
+look = deepnb.reads(gives("look", "seen"))
 
 
 async def halve(x: int) -> float:
@@ -66,13 +65,8 @@ def test_a_subagent_has_them(session: Session):
 
 
 def test_the_same_name_again_replaces_it_and_any_is_removed():
-    def again() -> str:
-        """Look again."""
-        return "seen again"
-
-    again.__name__ = "look"
     with Session(tools=[look, double]) as session:
-        session.tools.add(deepnb.reads(again), StructuredTool.from_function(double, name="twice"))
+        session.tools.add(deepnb.reads(gives("look", "seen again")), StructuredTool.from_function(double, name="twice"))
         assert session.tools.names == ("double", "look", "twice")
         assert gave(session, call("look")) == ["seen again"]
         assert session.tools.remove("double", "twice") == ("double", "twice") and session.tools.names == ("look",)
@@ -94,38 +88,26 @@ class Late(BaseModel):
     x: asyncio.Task  # type: ignore[type-arg]
 
 
-@every_row(
-    ("given", "line"),
-    [
-        (without, "the tool without has no docstring: add one"),
-        (untyped, "untyped can't be a tool: its parameters have no JSON schema"),
-        (
-            StructuredTool.from_function(coroutine=halve, name="late", args_schema=Late),
-            "late can't be a tool: its param",
-        ),
-        (7, "tools can't be 7: pass functions with a docstring"),
-        ("double", "'double' is not a tool: pass a function"),
-        *((tool(name, description="x")(double), f"{name} is one of the agent's own tools") for name in OWN),
-        (tool("zählen", description="x")(double), "'zählen' can't be the name of a tool"),
-    ],
-)
+@every_row(("given", "line"), [
+    (without, "the tool without has no docstring: add one"),
+    (untyped, "untyped can't be a tool: its parameters have no JSON schema"),
+    (StructuredTool.from_function(coroutine=halve, name="late", args_schema=Late), "late can't be a tool: its param"),
+    (7, "tools can't be 7: pass functions with a docstring"), ("double", "'double' is not a tool: pass a function"),
+    *((tool(name, description="x")(double), f"{name} is one of the agent's own tools") for name in OWN),
+    (tool("zählen", description="x")(double), "'zählen' can't be the name of a tool"),
+])  # fmt: skip
 def test_what_can_not_be_one_is_one_line_and_nothing_is_added(session: Session, given: Any, line: str):
-    with pytest.raises(DeepnbError, match=line) as error:
-        session.tools.add(look, given)
-    assert session.options.tools == () and "\n" not in str(error.value)
+    refused(line, session.tools.add, look, given)
+    assert session.options.tools == ()
 
 
-@every_row(
-    ("name", "line"),
-    [
-        ("nosuch", r"there is no tool or server 'nosuch' to remove \(there are: look\)"),
-        ("read_file", "read_file is one of the agent's own tools"),
-    ],
-)
+@every_row(("name", "line"), [
+    ("nosuch", r"there is no tool or server 'nosuch' to remove \(there are: look\)"),
+    ("read_file", "read_file is one of the agent's own tools"),
+])  # fmt: skip
 def test_what_can_not_be_removed(session: Session, name: str, line: str):
     session.tools.add(look)
-    with pytest.raises(DeepnbError, match=line):
-        session.tools.remove("look", name)
+    refused(line, session.tools.remove, "look", name)
     assert session.tools.names == ("look",)
 
 
@@ -149,8 +131,7 @@ def test_not_while_a_turn_runs(session: Session):
 
 @every_row("options", [{"name": "x"}, {"timeout": 0}, {"timeout": float("inf")}, {"timeout": "1"}])
 def test_options_of_servers_are_checked(session: Session, options: dict[str, Any]):
-    with pytest.raises(DeepnbError, match=r"name is for one MCP server|timeout can't be"):
-        session.tools.add(double, **options)
+    refused(r"name is for one MCP server|timeout can't be", session.tools.add, double, **options)
 
 
 def played(function: Any, name: str, /, **arguments: Any) -> tuple[str, Any]:

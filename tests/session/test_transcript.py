@@ -12,15 +12,17 @@ import pandas as pd
 import pytest
 from langchain_core.messages import AIMessage
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.journal import Entry
 from deepnb.context.transcript import live_messages, read
 from deepnb.session.tables import journal, log_in_short, origins_in_short, transcript_in_short
 from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests.support.nesting import Plan, Planned
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.shells import Shell
 from tests.support.tables import every_row
+from tests.support.walks import enter, walked
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 
@@ -51,10 +53,6 @@ def check(s: Session) -> None:
     assert written.is_unique
 
 
-def types(s: Session) -> list[str]:
-    return list(s.transcript()["what"])
-
-
 def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     s = Session()
@@ -63,8 +61,7 @@ def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path
     table = s.transcript()
     answers = table[table["what"] == "assistant"]
     assert answers["input"].sum() == turn.usage.input == table[table["what"] == "end"]["input"].sum()
-    assert answers["output"].sum() == turn.usage.output
-    assert list(tmp_path.iterdir()) == []
+    assert answers["output"].sum() == turn.usage.output and list(tmp_path.iterdir()) == []
 
 
 def test_rewind_fork_undo_and_a_rerun_cell() -> None:
@@ -73,8 +70,7 @@ def test_rewind_fork_undo_and_a_rerun_cell() -> None:
     s.run("2", cell="b")
     s.run("3")
     steps: list[tuple[Callable[[], Any], list[str]]] = [
-        (lambda: s.rewind(1), ["1", "one"]),
-        (lambda: s.run("2b"), ["1", "one", "2b", "four"]),
+        (lambda: s.rewind(1), ["1", "one"]), (lambda: s.run("2b"), ["1", "one", "2b", "four"]),
         (s.undo, ["1", "one", "2", "two", "3", "three"]),
         (lambda: s.run("4"), ["1", "one", "2", "two", "3", "three", "4", "five"]),
         (lambda: list(s.stream("2 again", cell="b", rerun="replace")), ["1", "one", "2 again", "six"]),
@@ -83,10 +79,9 @@ def test_rewind_fork_undo_and_a_rerun_cell() -> None:
         (s.undo, ["1", "one", "2 again", "six"]),
         (lambda: (s.fork("other"), s.run("again")), ["1", "one", "2 again", "six", "again", "eight"]),
         (lambda: (s.new(), s.run("apart")), ["apart", "eight"]),
-        (lambda: s.switch("main"), ["1", "one", "2 again", "six"]),
-        (lambda: s.rewind(0), []),
+        (lambda: s.switch("main"), ["1", "one", "2 again", "six"]), (lambda: s.rewind(0), []),
         (lambda: s.run("from the start"), ["from the start", "eight"]),
-    ]
+    ]  # fmt: skip
     for step, said in steps:
         step()
         check(s)
@@ -94,20 +89,9 @@ def test_rewind_fork_undo_and_a_rerun_cell() -> None:
 
 
 def test_a_fork_knows_when_its_messages_were_said() -> None:
-    s = session("one", "two")
-    s.run("1")
-    s.run("2")
-    s.fork("b")
+    s = walked(session("one", "two"), "run 1", "run 2", "fork b")
     table = s.transcript()
-    assert list(table[table["type"] == "message"]["turn"]) == [1, 1, 2, 2]
-    assert table["text"].iloc[0] == "main@2"
-
-
-def stop_at(s: Session, prompt: str, kind: type) -> None:
-    events = s.stream(prompt)
-    for event in events:
-        if isinstance(event, kind):
-            events.close()
+    assert list(table[table["type"] == "message"]["turn"]) == [1, 1, 2, 2] and table["text"].iloc[0] == "main@2"
 
 
 @pytest.mark.slow
@@ -117,7 +101,10 @@ def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, t
     first = AIMessage("I will sleep", tool_calls=call("nap", seconds=0.2).tool_calls)
     s = session(first, first if kind is TextDelta else "done", "done", "done")
     s.options.model.delay = 0.3  # a busy machine stops late, and by then an answer after the tool would be whole
-    stop_at(s, "sleep", kind)
+    events = s.stream("sleep")
+    for event in events:
+        if isinstance(event, kind):
+            events.close()
     end = s.transcript().iloc[-1]
     assert end["what"] == "end" and (kind is not TextDelta or end["text"].startswith("I"))
     check(s)
@@ -125,15 +112,14 @@ def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, t
         s.run("never mind")
     else:
         list(s.resume(then))
-        assert types(s).count("turn") == 2
+        assert list(s.transcript()["what"]).count("turn") == 2
     check(s)
     assert [m[2] for m in told(s)].count("sleep") == 1
 
 
 def test_a_turn_that_fails() -> None:
     s = session(ValueError(f"no {TOKEN}"), "fine")
-    with pytest.raises(DeepnbError):
-        s.run("first")
+    refused("", s.run, "first")
     assert "ValueError: no [redacted" in s.transcript().iloc[-1]["text"]
     check(s)
     s.run("second")
@@ -153,8 +139,7 @@ def test_a_subagents_calls_carry_their_path(task_id: str) -> None:
     assert not any(TOKEN in str(value) for row in table.itertuples() for value in row), "a credential in the id"
     assert list(nested["what"]) == ["assistant", "tool", "assistant"]
     asked = table[(table["agent"] == "main") & (table["what"] == "assistant")].iloc[0]
-    assert list(nested["parent"]) == [asked["id"], *nested["id"][:2]]
-    assert "/n.md" in nested.iloc[1]["text"]
+    assert list(nested["parent"]) == [asked["id"], *nested["id"][:2]] and "/n.md" in nested.iloc[1]["text"]
 
 
 def test_nested_agents_are_named_at_every_level() -> None:
@@ -280,8 +265,7 @@ def test_words_that_are_forgotten_go_from_the_transcript_too(tmp_path: Path, kep
     s.run("write the quokka plan down")
     assert s.memory.find("quokka plan").history == {"transcript of main": 3}
     s.memory.forget("quokka plan")
-    assert s.memory.find("quokka plan").nothing
-    assert "[forgotten]" in " ".join(s.transcript()["text"])
+    assert s.memory.find("quokka plan").nothing and "[forgotten]" in " ".join(s.transcript()["text"])
     s.run("go on")
     assert len(told(s)) == len(s.snapshot.messages)
 
@@ -292,8 +276,7 @@ def test_the_magic(shell: Shell, tmp_path: Path) -> None:
     table = shell.run("%agent transcript").value
     assert list(table) == ["time", "turn", "what", "text"]
     assert list(table["what"]) == ["session", "turn", "user", "assistant", "end"] and table["text"][2] == "hello there"
-    shell.ok(f"%memory keep {tmp_path}")
-    shell.ok("%agent new second")
+    enter(shell, f"%memory keep {tmp_path}", "%agent new second")
     assert len(shell.run("%agent transcript").value) == 0
     ran = shell.run("%agent transcript main")
     assert str(tmp_path / ".deepnb/transcripts/main.jsonl") in ran.out and ran.value.equals(table)

@@ -8,29 +8,20 @@ from deepnb.skills.rules import Allowed, allowed, preapproved
 from deepnb.values.agent import Skill
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
-@every_row(
-    ("value", "tools"),
-    [
-        ("", []),
-        ("read_file", [("read_file", "")]),
-        ("Read Bash(git:*)", [("read_file", ""), ("execute", "git:*")]),
-        ("Bash(git add:*) Bash(git status:*)", [("execute", "git add:*"), ("execute", "git status:*")]),
-        ("Read,Write", [("read_file", ""), ("write_file", "")]),
-        (" Read ,\tWrite(a, b)", [("read_file", ""), ("write_file", "a, b")]),
-        ("Read, Write", [("read_file", ""), ("write_file", "")]),
-        ("Read\tRead  read_file", [("read_file", "")]),
-        ("mcp__server__tool other-tool", [("mcp__server__tool", ""), ("other-tool", "")]),
-        ("Bash( git:* )", [("execute", "git:*")]),
-        ("Bash()", []),
-        ("Bash( )", []),
-        ("(git) Bash(a(b)) ) Read", [("execute", "a(b)"), ("read_file", "")]),
-        ("Bash(git", []),
-        ("Read Bash(git add Write", [("read_file", "")]),
-        ("Bash)(", []),
-    ],
-)
+@every_row(("value", "tools"), [
+    ("", []), ("read_file", [("read_file", "")]), ("Read Bash(git:*)", [("read_file", ""), ("execute", "git:*")]),
+    ("Bash(git add:*) Bash(git status:*)", [("execute", "git add:*"), ("execute", "git status:*")]),
+    ("Read,Write", [("read_file", ""), ("write_file", "")]),
+    (" Read ,\tWrite(a, b)", [("read_file", ""), ("write_file", "a, b")]),
+    ("Read, Write", [("read_file", ""), ("write_file", "")]), ("Read\tRead  read_file", [("read_file", "")]),
+    ("mcp__server__tool other-tool", [("mcp__server__tool", ""), ("other-tool", "")]),
+    ("Bash( git:* )", [("execute", "git:*")]), ("Bash()", []), ("Bash( )", []),
+    ("(git) Bash(a(b)) ) Read", [("execute", "a(b)"), ("read_file", "")]), ("Bash(git", []),
+    ("Read Bash(git add Write", [("read_file", "")]), ("Bash)(", []),
+])  # fmt: skip
 def test_the_value_taken_apart(value, tools):
     assert [(a.name, a.condition) for a in allowed(value)] == tools
 
@@ -73,8 +64,7 @@ def test_only_skills_in_use_ask_and_only_for_tools_there_are():
     assert table.loc["one", "tokens"] > 0 and table.loc["one", "body"] == s.count(s.files["/skills/one/SKILL.md"])
     assert (table.loc["bad", "tokens"], table.loc["bad", "read_in"]) == (0, ())
     assert table["body"].isna().to_dict() == {"one": False, "bad": True}
-    s.new("other")
-    s.skills.pin("one")
+    walked(s, "new other", "skills.pin one")
     assert s.skills.preapproved() == {}
     s.run("a")
     assert s.skills.preapproved() == {"write_file": ("one",)}
@@ -91,10 +81,8 @@ def test_a_skill_that_was_changed_since_it_was_read_asks_for_nothing():
     s = Session(model=Scripted(answers=[read, more, "ok"]))
     s.skills.write("one", skill("ls"))
     s.run("a")
-    assert "write_file" in s.files["/skills/one/SKILL.md"]
-    assert s.skills.preapproved() == {}
+    assert "write_file" in s.files["/skills/one/SKILL.md"] and s.skills.preapproved() == {}
     s.skills.write("one", skill("grep"))
     assert s.skills.preapproved() == {}
-    s.skills.pin("one")
-    s.run("b")
+    walked(s, "skills.pin one", "run b")
     assert s.skills.preapproved() == {"grep": ("one",)}

@@ -39,14 +39,13 @@ MILDER = {
 STRICTER = {
     "closing fence indented": "the reference takes any --- for the end, in a text, too",
     "closing fence of four": "the reference takes any --- for the end, in a text, too",
-    "header of 70,000 characters": "a cap of our own",
-    "null name": "nothing, for every other reader",
+    "header of 70,000 characters": "a cap of our own", "null name": "nothing, for every other reader",
     "null description": "nothing, for every other reader",
     "license as a mapping": "the reference leaves its type unchecked",
     "metadata as text": "the reference leaves its type unchecked",
     "metadata as a list": "the reference leaves its type unchecked",
     "metadata with a mapping": "the specification says from text to text",
-}
+}  # fmt: skip
 
 
 def data(case: dict) -> bytes:
@@ -65,10 +64,8 @@ def test_case(case):
     assert len(notes) == len(case["notes"]), [str(n) for n in notes]
     assert all(words in note.what for words, note in zip(case["notes"], notes, strict=True))
     if "says" in case:
-        assert found.skill.problem == str(broken[0])
-        assert broken[0].line == case["line"]
-        assert case["says"] in f"{broken[0].what} {broken[0].do}"
-        assert broken[0].do
+        assert found.skill.problem == str(broken[0]) and broken[0].line == case["line"]
+        assert case["says"] in f"{broken[0].what} {broken[0].do}" and broken[0].do
         assert str(broken[0]).startswith(f"{path(case['directory'])}:{case['line']}: ")
         assert "\n" not in str(broken[0])
     else:
@@ -83,8 +80,7 @@ def test_it_agrees_with_the_reference_validator_but_where_it_says_why():
     broken = sum("says" in case for case in CASES)
     assert len(CASES) >= 150 and min(broken, len(CASES) - broken) >= 75
     differ = {case["id"] for case in CASES if (case["reference"] is True) != ("says" not in case)}
-    assert differ == {*MILDER, *STRICTER}
-    assert all(BY_ID[one]["reference"] is not True for one in MILDER)
+    assert differ == {*MILDER, *STRICTER} and all(BY_ID[one]["reference"] is not True for one in MILDER)
     assert all(BY_ID[one]["reference"] is True for one in STRICTER)
 
 
@@ -114,15 +110,13 @@ def test_what_is_as_long_as_it_may_be_and_a_byte_or_value_more(header, size, goo
 def test_nothing_hangs():
     """Each case has 10 seconds; one that needs more is named."""
     names, wrong = in_process("tests.support.hostile_skills")
-    assert wrong == ""
-    assert len(names) >= 72 + 3 + len(CASES) + 9 + 2
+    assert wrong == "" and len(names) >= 72 + 3 + len(CASES) + 9 + 2
     assert len(set(names)) == len(names)
 
 
 def test_one_that_hangs_is_named_and_killed():
     names, wrong = in_process("tests.support.hostile_skills", "loop(0.5)")
-    assert names == ["good", "in C"]
-    assert wrong.startswith("in C: Timeout (0:00:00.5")
+    assert names == ["good", "in C"] and wrong.startswith("in C: Timeout (0:00:00.5")
 
 
 TRICKS = st.sampled_from(
@@ -166,10 +160,8 @@ def test_what_yaml_writes_is_read_back(fields):
     if yaml.safe_load(header) != fields or any(c in header for c in "\x85\u2028\u2029"):
         return
     skill = check(f"---\n{header}---\n".encode("utf-8", "surrogatepass"), path("ab")).skill
-    assert skill.problem is None
-    assert (skill.name, skill.description) == (fields["name"], fields["description"])
-    assert skill.license == fields.get("license", "")
-    assert skill.compatibility == fields.get("compatibility", "")
+    assert skill.problem is None and (skill.name, skill.description) == (fields["name"], fields["description"])
+    assert skill.license == fields.get("license", "") and skill.compatibility == fields.get("compatibility", "")
     assert dict(skill.metadata) == fields.get("metadata", {})
     assert list(skill.allowed_tools) == fields.get("allowed-tools", "").split()
 

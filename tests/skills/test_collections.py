@@ -65,10 +65,8 @@ COLLECTIONS: Mapping[str, Collection] = {
          "c/SKILL.md": skill("c", "Triggers on: 'x', \"y\": z"), "d/SKILL.md": skill("d", '"Quoted: well"')},
         ("a", "b", "c", "d"), notes=3,
     ),
-    "descriptions that are too long": Collection(
-        {"a/SKILL.md": skill("a", "Long. " * 178), "b/SKILL.md": skill("b", ">-\n  " + "Folded\n  " * 300), "c/SKILL.md": skill("c", "x" * 1_024)},
-        ("a", "b", "c"), notes=2,
-    ),
+    "descriptions that are too long": Collection({"a/SKILL.md": skill("a", "Long. " * 178), "b/SKILL.md": skill("b",
+        ">-\n  " + "Folded\n  " * 300), "c/SKILL.md": skill("c", "x" * 1_024)}, ("a", "b", "c"), notes=2),
     "names unlike their folders": Collection(
         {"01-intro/SKILL.md": skill("intro"), "Data Wrangling/SKILL.md": skill("data-wrangling"), "plot_v2/SKILL.md": skill("plot"), "same/SKILL.md": skill("same")},
         ("data-wrangling", "intro", "plot", "same"),
@@ -119,10 +117,8 @@ COLLECTIONS: Mapping[str, Collection] = {
          "four/SKILL.md": skill("four"), "four/data": link("/etc"), "five": link("nowhere"), "docs": link("/")},
         ("ok", "one"), ("two/SKILL.md is a link", "three is a link", "four/data is a link"),
     ),
-    "not files": Collection(
-        {**skills("ok"), "a/SKILL.md/SKILL.txt": skill("a"), "b/SKILL.md": os.mkfifo, "c/notes.txt": "no skill"},
-        ("ok",), ("a/SKILL.md is a directory", "b/SKILL.md is a link or not a file"),
-    ),
+    "not files": Collection({**skills("ok"), "a/SKILL.md/SKILL.txt": skill("a"), "b/SKILL.md": os.mkfifo,
+        "c/notes.txt": "no skill"}, ("ok",), ("a/SKILL.md is a directory", "b/SKILL.md is a link or not a file")),
     "what is too much": Collection(
         {**skills("ok"), **{f"many/{n}.txt": "x" for n in range(1_001)}, "many/SKILL.md": skill("many"), "film/SKILL.md": skill("film"),
          "film/film.mp4": b"0" * (BYTES + 1), "head/SKILL.md": skill("head", "x", "metadata:", *(f"  k{n}: v" for n in range(3_000)))},

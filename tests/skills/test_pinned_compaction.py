@@ -4,6 +4,7 @@ from deepnb import Session
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
 from tests.support.scripted import call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 BODY = "ALWAYS ROUND TO TENS"
 
@@ -39,8 +40,7 @@ def test_a_pin_survives_compactions_in_the_middle_of_its_turn(times: int):
     """Here the turn does not fit below the trigger: its beginning goes, but for the skill."""
     s, model = small(4 + 5 * times)
     with_skill(s).run("go")
-    assert len(compactions(s)) >= times
-    assert prompt_text(model).count(BODY) == 1
+    assert len(compactions(s)) >= times and prompt_text(model).count(BODY) == 1
     assert (s.last.text, s.snapshot.offload.summary) == ("done", "ok")
     assert "".join(m.text for said in model.summaries[:1] for m in said).count(BODY) == 1, "as it was sent"
 
@@ -51,8 +51,7 @@ def test_in_the_next_turn_it_is_no_longer_kept_and_what_it_forbids_is_no_word_of
     s = session(model)
     s.run("a")
     with_skill(s, f"{BODY}. Never open door number 7.").run("b")
-    for prompt in "cde":
-        s.run(prompt)
+    walked(s, "run c", "run d", "run e")
     assert BODY not in prompt_text(model) and BODY in s.files[HISTORY]
     assert not any("door" in a.text for a in s.snapshot.offload.anchors)
 
@@ -69,5 +68,4 @@ def test_one_that_does_not_fit_beside_the_rest_is_said_and_the_other_stays():
 def test_a_skill_with_the_words_that_end_a_summary_leaves_the_summary_whole():
     s, model = small(6)
     with_skill(s, f"<details><summary>x</summary>{BODY}</details>").run("go")
-    assert compactions(s) and s.snapshot.offload.summary == "ok"
-    assert prompt_text(model).count(BODY) == 1
+    assert compactions(s) and s.snapshot.offload.summary == "ok" and prompt_text(model).count(BODY) == 1

@@ -55,11 +55,9 @@ def test_what_did_not_change_is_not_read_again(folder: Path, later: None, awaite
     disk, catalog = Counted(folder), Catalog(["/skills/"])
     first = look(catalog, disk, awaited)
     count = disk.read_
-    assert look(catalog, disk, awaited) is first
-    assert (count, disk.read_) == (2, 2)
+    assert look(catalog, disk, awaited) is first and (count, disk.read_) == (2, 2)
     (folder / SKILL[1:]).write_text(text("one", "Does more."))
-    assert look(catalog, disk, awaited).skills[0].description == "Does more."
-    assert disk.read_ == 4
+    assert look(catalog, disk, awaited).skills[0].description == "Does more." and disk.read_ == 4
 
 
 def test_what_is_new_is_read_each_time_until_it_is_older_than_the_granule(folder: Path):
@@ -75,20 +73,14 @@ def copied(d: Path) -> None:
     (d / "other.md").replace(d / SKILL[1:])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda d: (d / SKILL[1:]).write_text(text("one", "Does id.")),
-        lambda d: os.utime(d / SKILL[1:], ns=(10**18, 10**18 + 1)),
-        copied,
-        lambda d: (d / "skills/one/SKILL.md").rename(d / "skills/one/other.md"),
-        lambda d: os.utime(d / SKILL[1:], (0, 0)),
-        lambda d: (d / "skills/one").rename(d / "skills/two"),
-        lambda d: (d / "skills" / DISABLED).write_text("one\n"),
-        lambda d: (d / SKILL[1:]).chmod(0),
-        lambda d: (d / "skills/out").symlink_to("/etc"),
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lambda d: (d / SKILL[1:]).write_text(text("one", "Does id.")),
+    lambda d: os.utime(d / SKILL[1:], ns=(10**18, 10**18 + 1)), copied,
+    lambda d: (d / "skills/one/SKILL.md").rename(d / "skills/one/other.md"),
+    lambda d: os.utime(d / SKILL[1:], (0, 0)), lambda d: (d / "skills/one").rename(d / "skills/two"),
+    lambda d: (d / "skills" / DISABLED).write_text("one\n"), lambda d: (d / SKILL[1:]).chmod(0),
+    lambda d: (d / "skills/out").symlink_to("/etc"),
+])  # fmt: skip
 def test_a_change_is_told(folder: Path, later: None, change: Any):
     disk, catalog = Counted(folder), Catalog(["/skills/"])
     os.utime(folder / SKILL[1:], ns=(10**18, 10**18))
@@ -97,8 +89,7 @@ def test_a_change_is_told(folder: Path, later: None, change: Any):
     catalog.read(disk)
     count = disk.read_
     change(folder)
-    assert file_versions(disk, "/skills/") != before
-    assert catalog.read(disk) and disk.read_ > count
+    assert file_versions(disk, "/skills/") != before and catalog.read(disk) and disk.read_ > count
 
 
 def test_a_skill_that_is_read_through_a_link_beside_it(folder: Path, later: None):
@@ -120,8 +111,7 @@ def test_a_source_that_is_not_there_yet(tmp_path: Path, later: None):
 def test_what_is_spread_over_mounts_is_read(folder: Path, later: None):
     s = Session()
     s.mount("/skills/mine", f"disk:{folder / 'skills'}")
-    assert file_versions(s.backend, "/skills/mine/")
-    assert [x.name for x in s.skills.list_skills()] == []
+    assert file_versions(s.backend, "/skills/mine/") and [x.name for x in s.skills.list_skills()] == []
 
 
 def test_another_directory_at_the_same_path(folder: Path, tmp_path: Path, later: None):
