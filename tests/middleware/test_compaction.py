@@ -163,7 +163,7 @@ def test_what_can_never_fit_is_langchains_own_error_in_words_for_any_program() -
 
 
 def test_a_mistake_is_one_line() -> None:
-    refused("trigger can't be 5", lambda: CompactionMiddleware(ScriptedModel(answers=["x"]), trigger=5))
+    refused("trigger can't be 5", CompactionMiddleware, ScriptedModel(answers=["x"]), trigger=5)
 
 
 def test_its_state_is_private_and_can_be_serialized() -> None:

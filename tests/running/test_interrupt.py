@@ -99,7 +99,12 @@ class Stuck(Scripted):
 def no_open_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Providers refuse a request in which a tool call has no result right behind it, or has two: none is sent here."""
     requests, real = list[list[BaseMessage]](), Scripted._next
-    monkeypatch.setattr(Scripted, "_next", lambda self, sent: (requests.append(list(sent)), real(self, sent))[1])
+
+    def heard(self: Scripted, sent: list[BaseMessage]) -> Any:
+        requests.append(list(sent))
+        return real(self, sent)
+
+    monkeypatch.setattr(Scripted, "_next", heard)
     yield
     for messages in requests:
         open_: list[str | None] = []
