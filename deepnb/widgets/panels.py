@@ -165,6 +165,10 @@ class Live:
         self._shown: list[tuple[str | None, str, Callable[[bool], None]]] = []
         """Cell, text and, whether newer ones are the reason, how it ends."""
 
+    @property
+    def is_shown(self) -> bool:
+        return bool(self._shown)
+
     def show(self, screen: Screen, panel: Refreshable | None, twin: Source, text: str, cell: str | None) -> None:
         """Show a panel and below it its static twin, both changing with the session from now on.
 
