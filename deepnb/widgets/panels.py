@@ -78,8 +78,8 @@ class Chooser:
         """What shows the choice."""
         self.lead: Callable[[], bool] = lambda: False
         """What turns to the request of the chosen call, and says whether another tab was seen."""
-        self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="100%"))
-        self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="100%"))
+        self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="calc(100% - 4px)"))
+        self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="calc(100% - 4px)"))
         self._chosen: tuple[int, int | None] | None = None
         on_change(self._turn, lambda: self.choose(self._turn.value))
         on_change(self._call, lambda: self.choose(self._turn.value, self._call.value))
