@@ -279,6 +279,10 @@ class Extension:
                 from deepnb.magics.code_cells import OFFER
 
                 self._say(OFFER, "hint")
+        if "sessions" in self.__dict__ and not self._typed.startswith("%") and self.scene.live.is_shown:
+            storage = self.session.workspace.home.storage
+            if storage.kept or storage.mounts or storage.given.root:  # the code may have written a file that is shown
+                self.session.workspace.current.tell()
         if self._preload:
             self._preload.begin()
 

@@ -319,7 +319,8 @@ class Runner:
         work.backend.save()
         if work.persistence is not None:
             work.persistence.end(thread)
-        work.current.tell()
+        with work.current.on(work.current.thread):  # who looks sees its memory, whichever thread has played
+            work.current.tell()
         return turn
 
     def _built_for(self, other: Mapping[str, Any]) -> Built:

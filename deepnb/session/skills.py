@@ -244,7 +244,7 @@ class SessionSkills(Part):
             raise RefusedError(f"{name} can't be pinned: {why}", do)
         work = self._workspace
         work.thread.pins = {skill.name: str(uuid4()), **self._pins()}
-        work.current.save()
+        work.current.tell()
         return work.built.meter.count(body_of(text))
 
     def unpin(self, name: str) -> None:
@@ -253,7 +253,7 @@ class SessionSkills(Part):
         if pins.pop(name, None) is None:
             raise NotFoundError(f"{name} is not pinned", "%skills pin lists the pinned ones")
         self._workspace.thread.pins = pins
-        self._workspace.current.save()
+        self._workspace.current.tell()
 
     def _pins(self) -> Mapping[str, str]:
         return self._workspace.catalogs.pinned(self._workspace.thread)

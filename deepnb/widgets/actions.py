@@ -18,6 +18,7 @@ TAB_STYLE = """<style>
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar { max-height: none; overflow: visible }
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar > .lm-TabBar-content { flex-wrap: wrap }
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
+.jupyter-widgets.deepnb-panels .widget-html-content { min-width: 0 }
 </style>"""
 
 
@@ -218,6 +219,7 @@ class Tabs:
             below = [w.HTML(TAB_STYLE, layout=w.Layout(display="none")), self._tab]
         self._said = w.HTML()
         self.widget: Any = w.VBox([*(panel.widget for panel in above), self._said, *below])
+        self.widget.add_class("deepnb-panels")
         self.refresh()
 
     def open(self, name: str) -> bool:

@@ -24,7 +24,8 @@ class ModelPanel:
         """`use` takes a model's name, `keep` a provider and its key; each returns what to say of it."""
         self._models, self._keep, self._said = models, keep, w.HTML()
         wide = w.Layout(width="24em")
-        self._choice = w.Dropdown(description="Model", tooltip="models that can be used here", layout=wide)
+        self._choice = w.Dropdown(description="Model", tooltip="models that can be used here")
+        self._choice.layout = w.Layout(width="34em", max_width="calc(100% - 4px)")
         act = partial(shown, self._choice, lambda name: attempt(partial(use, name), self._said))
         chosen = button("Use", "use this model from the next turn on", act, "primary")
         self._provider = w.Dropdown(

@@ -78,8 +78,8 @@ class Chooser:
         """What shows the choice."""
         self.lead: Callable[[], bool] = lambda: False
         """What turns to the request of the chosen call, and says whether another tab was seen."""
-        self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="100%"))
-        self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="100%"))
+        self._turn = w.Dropdown(description="Turn", layout=w.Layout(width="34em", max_width="calc(100% - 4px)"))
+        self._call = w.Dropdown(description="Call", layout=w.Layout(width="20em", max_width="calc(100% - 4px)"))
         self._chosen: tuple[int, int | None] | None = None
         on_change(self._turn, lambda: self.choose(self._turn.value))
         on_change(self._call, lambda: self.choose(self._turn.value, self._call.value))
@@ -164,6 +164,10 @@ class Live:
         self._subscribe = subscribe
         self._shown: list[tuple[str | None, str, Callable[[bool], None]]] = []
         """Cell, text and, whether newer ones are the reason, how it ends."""
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self._shown)
 
     def show(self, screen: Screen, panel: Refreshable | None, twin: Source, text: str, cell: str | None) -> None:
         """Show a panel and below it its static twin, both changing with the session from now on.

@@ -1,0 +1,306 @@
+"""Law: after each of thirty actions a dashboard shows what the next request holds, what the files hold, and the saved state."""
+
+import os
+import random
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from deepnb.testing import RequestRecorder, SentRequest
+from deepnb.values.request import MORE_TOOLS
+from deepnb.values.turn import Compacted
+from tests.support.screen import Cell
+from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
+from tests.widgets.test_dashboard import below, html
+
+SKILL = "/skills/tidy/SKILL.md"
+TEXT = "---\nname: tidy\ndescription: Tidies tables up\n---\n\nDrop the empty rows first.\n"
+LARGE = os.environ.get("DEEPNB_EXAMPLES") == "large"
+NEW = [(home, random.randrange(10**6)) for home in ("kernel", "directory") for _ in range(10 * LARGE)]
+
+
+def deploy(place: str) -> str:
+    """Put the program on a server."""
+    return f"deployed to {place}"
+
+
+class Walk:
+    """A shell with a dashboard, and a model whose requests are recorded."""
+
+    def __init__(self, shell: Shell, disk: Path | None, seed: int) -> None:
+        self.shell, self.s, self.disk, self.draw, self.n = shell, shell.session, disk, random.Random(seed), 0
+        self.recorder, self.done, self.compared = RequestRecorder(), list[str](), 0
+        self.model = Scripted(answers=["fine"], callbacks=[self.recorder], flush="- flushed once")
+        self.s.configure(model=self.model, tools=[deploy])
+        if disk:
+            shell.ok(f"%memory keep {disk / 'home'}")
+            shell.ok(f"%agent mount /work disk:{disk / 'work'}")
+        self.screen = shell.ip._deepnb.scene.screen
+        shell.ok("%agent dashboard")
+        self.dashboard = self.screen.widgets[0]
+        self.panel = self.screen.outputs[-1]
+
+    # -- what can be done
+
+    def actions(self) -> Iterator[str]:
+        """Yield each action once in an order that is drawn, then others."""
+        kinds = [name.removeprefix("do_") for name in vars(Walk) if name.startswith("do_")]
+        yield from self.draw.sample(kinds, len(kinds))
+        while True:
+            yield self.draw.choice(kinds)
+
+    def act(self, kind: str) -> None:
+        self.n += 1
+        self.done.append(kind)
+        getattr(self, f"do_{kind}")()
+
+    def do_ask(self) -> None:
+        self.ask(f"question {self.n}: " + "what of the boats? " * self.draw.randrange(60))
+
+    def do_remember(self) -> None:
+        self.ask("note it", call("append_memory", id=f"m{self.n}", text=f"fact {self.n}", path="/AGENTS.md"), "noted")
+
+    def do_write(self) -> None:
+        path, text = f"/work/{self.n}.md", f"by the agent {self.n}\n" * 3
+        self.ask("write it", call("write_file", id=f"w{self.n}", file_path=path, content=text), "written")
+
+    def do_deploy(self) -> None:
+        self.ask("deploy it", call("deploy", id=f"d{self.n}", place=f"port {self.n}"), "deployed")
+
+    def do_decide(self) -> None:
+        if self.s.approvals.asked():
+            self.says("decided")
+            self.click(self.draw.choice(["approve call", "reject call"]), "Approvals")
+
+    def do_context(self) -> None:
+        self.shell.ok(f"cargo = 'coal {self.n}'")
+        self.ask("what is {cargo}?")
+
+    def do_add(self) -> None:
+        self.shell.ok(f"%memory add the pump {self.n} is called Berta")
+
+    def do_edit(self) -> None:
+        line, area = (
+            one for one in below(self.seen("Memory")) if getattr(one, "description", "") in ("Line", "becomes")
+        )
+        if line.options:
+            line.index = self.draw.randrange(len(line.options))
+            area.value = self.draw.choice([f"- edited {self.n}", ""])
+            self.click("save this line", "Memory")
+
+    def do_undo_edit(self) -> None:
+        if self.s.memory.log_entries():
+            self.click("undo the last change of memory", "Memory")
+
+    def do_revert(self) -> None:
+        self.click("revert", "Memory")
+
+    def do_user_file(self) -> None:
+        """The user writes a file as programs do: on the disk itself, where there is one."""
+        path, text = self.draw.choice(["/AGENTS.md", f"/work/u{self.n}.md"]), f"- by the user {self.n}\n- twice\n"
+        if self.disk:
+            self.place(path).parent.mkdir(exist_ok=True)
+            self.shell.ok(f"import pathlib; pathlib.Path({str(self.place(path))!r}).write_text({text!r})")
+        else:
+            self.shell.ok(f"import deepnb; deepnb.current().files[{path!r}] = {text!r}")
+
+    def do_skill(self) -> None:
+        self.shell.ok(f"import deepnb; deepnb.current().files[{SKILL!r}] = {TEXT!r}")
+
+    def do_pin(self) -> None:
+        self.click("pin", "Skills") or self.click("unpin", "Skills")
+
+    def do_unpin(self) -> None:
+        self.click("unpin", "Skills") or self.click("disable", "Skills")
+
+    def do_enable(self) -> None:
+        self.click("enable", "Skills") or self.click("disable", "Skills")
+
+    def do_tool(self) -> None:
+        box = self.draw.choice(
+            [one for one in below(self.seen("Budget")) if type(one).__name__ == "Checkbox"] or [None]
+        )
+        if box is not None and not self.waits:
+            box.value = not box.value
+
+    def do_compact(self) -> None:
+        self.says("in short: boats")
+        self.shell.run("%agent compact")
+
+    def do_bring_back(self) -> None:
+        if self.s.history() and not self.waits:
+            ticks = [one for one in below(self.seen("History")) if type(one).__name__ == "Checkbox"]
+            self.draw.choice(ticks).value = True
+            self.click("add the chosen messages", "History")
+
+    def do_rewind(self) -> None:
+        if self.s.turns:
+            memory = self.draw.choice(["", " --memory"])
+            self.shell.run(f"%agent rewind {self.draw.randrange(len(self.s.turns) + 1)}{memory}")
+
+    def do_rewind_by_click(self) -> None:
+        self.click("rewind to here", "Threads")
+
+    def do_undo(self) -> None:
+        self.shell.run("%agent undo")
+
+    def do_fork(self) -> None:
+        self.click("fork", "Threads")
+
+    def do_new(self) -> None:
+        self.shell.run(f"%agent new t{self.n}{self.draw.choice(['', ' --empty'])}")
+
+    def do_switch(self) -> None:
+        self.shell.run(f"%agent switch {self.draw.choice([one.name for one in self.s.threads])}")
+
+    def do_window(self) -> None:
+        self.shell.ok(f"%config DeepNB.window = {self.draw.choice([9_000, 20_000, 60_000])}")
+
+    def do_refresh(self) -> None:
+        self.shell.ok(f"%config DeepNB.memory_refresh = {self.draw.choice(['call', 'thread', 'delta'])!r}")
+
+    def do_budget(self) -> None:
+        self.s.configure(memory_budget=self.draw.choice([60, 2_000]), system_prompt=f"Be brief, and number {self.n}.")
+
+    # -- how
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.s.workspace.thread.unfinished)
+
+    def says(self, *answers: Any) -> None:
+        self.model.answers[:] = [*["-"] * len(self.model.requests), *answers]
+
+    def ask(self, prompt: str, *answers: Any) -> SentRequest | None:
+        """Ask, unless a call waits; return the first request for an answer."""
+        if self.waits:
+            return None
+        self.says(*(answers or ["it is fine"]))
+        before = len(self.recorder.requests)
+        self.shell.ok(f"%%agent\n{prompt}")
+        sent = self.recorder.requests[before:]
+        return next(one for one in sent if not re.search("<leaving>|<messages>", one.messages[-1].text))
+
+    def click(self, tooltip: str, tab: str) -> bool:
+        panel = self.seen(tab)
+        there = [one for one in below(panel) if str(one.trait_values().get("tooltip")).startswith(f"{tooltip} ")]
+        there = there or [one for one in below(panel) if one.trait_values().get("tooltip") == tooltip]
+        if there:
+            self.draw.choice(there).click()
+        return bool(there)
+
+    def seen(self, tab: str) -> Any:
+        tabs = self.dashboard.children[-1]
+        tabs.selected_index = tabs.titles.index(tab)
+        return tabs.children[tabs.selected_index]
+
+    # -- what is to hold
+
+    def words(self, widget: Any) -> str:
+        return unescape(re.sub(r"<[^>]+>", "", " ".join(html(widget))))
+
+    def gauge(self) -> tuple[int, dict[str, int]] | None:
+        """Return the tokens of the next request in the head row, by part in the tab and in the static twin; all are the same."""
+        head = self.words(self.dashboard.children[0])
+        if not (total := re.search(r"context +~?([\d,]+) of ([\d,]+) tokens", head)):
+            assert "no model calls yet" in head
+            return None
+        budget, parts = self.seen("Budget"), r"([a-z ]+?) +~?([\d,]+) +[\d.]+ %"
+        twin = next(one for one in self.panel[-1].split("\n\n") if "  part  " in one)
+        drawn = {name.strip(): number(figure) for _, name, figure in re.findall(rf"([SMKTΣUAR]) +{parts}", twin)}
+        for name, tokens in drawn.items():
+            assert re.search(rf"{name}.{{0,80}}~?{tokens:,}", self.words(budget)), (name, tokens)
+        assert sum(drawn.values()) == number(total[1])
+        assert f"{total[1]} of {total[2]} tokens" in self.words(budget)
+        return number(total[1]), drawn
+
+    def check(self) -> None:
+        """See that the page has the text of each memory file, and of each thread its turns, messages and calls that wait."""
+        graph, s = self.s.graph, self.s
+        memory, shown = self.files(), self.seen("Memory")
+        (line,) = [one for one in below(shown) if getattr(one, "description", "") == "Line"]
+        lines = [(path, n, line) for path, text in memory.items() for n, line in enumerate(text.split("\n")) if line]
+        assert [words for words, _ in line.options] == [f"{path} {n + 1}: {words}" for path, n, words in lines]
+        for path, text in memory.items():
+            assert not text.strip() or text.rstrip("\n") in self.words(shown), (path, text)
+        head, threads = self.words(self.dashboard.children[0]), self.words(self.seen("Threads"))
+        waits = 0
+        for one in s.threads:
+            state = graph.get_state({"configurable": {"thread_id": one.name}})
+            messages = state.values.get("messages", [])
+            asked = [m for m in messages if m.type == "human" and not m.additional_kwargs.get("lc_source")]
+            counts = f"{plural(len(asked), 'turn')} · {plural(len(messages), 'message')}"
+            assert re.search(rf"{re.escape(one.name)}  [^a-z]* · [^●]*{counts}", threads), (one.name, counts, threads)
+            waits += len(state.interrupts)
+            if one.current:
+                assert f"{one.name} · {plural(len(asked), 'turn')}" in head
+        approvals = self.seen("Approvals")
+        there = [w for w in below(approvals) if str(w.trait_values().get("tooltip")).startswith("approve call")]
+        assert len([w for w in there if w.description == "Approve"]) == waits
+        assert (f"{plural(waits, 'call')}" if waits else "nothing needs your approval") in head or s.memory.pending()
+
+    def files(self) -> dict[str, str]:
+        """Return the memory files as they are where they are kept."""
+        paths = [path for path in self.s.memory.shown if path in self.s.snapshot.files]
+        if self.disk and not any("empty" in one.kind for one in self.s.threads if one.current):
+            return {path: self.place(path).read_text() for path in paths}
+        return {one.path: (one.content or b"").decode() for one in self.s.backend.download_files(paths)}
+
+    def place(self, path: str) -> Path:
+        assert self.disk is not None
+        return self.disk / ("" if path.startswith("/work/") else "home") / path[1:]
+
+    def request(self) -> None:
+        """Ask: without its prompt, the request is what the gauge has said; then the tab of prompts shows it."""
+        told, prompt = self.gauge(), f"and then, in {self.n}?"
+        boxes = {one.tooltip.removeprefix("offer the tool "): one.value for one in below(self.seen("Budget"))
+                 if type(one).__name__ == "Checkbox"}  # fmt: skip
+        if (sent := self.ask(prompt)) is None:
+            return
+        turn, meter = self.s.turns[-1], self.s.workspace.built.meter
+        assert turn.error is None, turn.error
+        messages = [one for one in sent.messages if one.text != prompt]
+        assert len(messages) == len(sent.messages) - 1
+        budget = meter.budget(messages, sent.tools)
+        if told is not None and not any(isinstance(event, Compacted) for event in turn.events):
+            self.compared += 1
+            assert told == (budget.total, {name: n for name, n in budget.parts.items() if n})
+        offered = {one["function"]["name"] for one in sent.tools}
+        assert (
+            not boxes or offered & boxes.keys() == {name for name, on in boxes.items() if on} or MORE_TOOLS in offered
+        )
+        page = self.words(self.seen("Prompt"))
+        for message in sent.messages:
+            for words in filter(None, (line.strip() for line in message.text.splitlines())):
+                assert words in page, words
+
+
+def number(figure: str) -> int:
+    return int(figure.replace(",", ""))
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+@pytest.mark.slow
+@pytest.mark.hypothesis  # a law: .ci/nightly draws new walks
+@pytest.mark.parametrize(("home", "seed"), [("kernel", 3), ("kernel", 8), ("directory", 7), *NEW])
+def test_the_dashboard_is_what_is_sent_and_kept_after_each_action(shell: Shell, tmp_path: Path, home: str, seed: int):
+    with patch.object(shell.ip._deepnb.scene, "screen", Cell()):
+        walk = Walk(shell, tmp_path if home == "directory" else None, seed)
+        for kind, _ in zip(walk.actions(), range(30), strict=False):
+            try:
+                walk.act(kind)
+                walk.check()
+                walk.request()
+                walk.check()
+            except AssertionError as error:
+                raise AssertionError(f"after {walk.done}") from error
+        assert walk.compared > 10
