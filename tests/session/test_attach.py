@@ -1,7 +1,6 @@
 """Eight graphs of somebody else's, and what a session does with each: it works, or one line says why not."""
 
 from pathlib import Path
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -130,7 +129,7 @@ def test_memory_and_skills_are_the_files_of_its_prompt_or_one_line(name: str, tm
 def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
     s = session(name, tmp_path)
     finished(s)
-    tried: Callable[[], Any]
+    tried: Any
     for tried in (
         s.compact,
         s.flush,
