@@ -103,6 +103,20 @@ def test_the_user_settles_what_a_write_told(two: Pair):
     assert two.s.files[PATH] == "- l1 BBB\n- x\n" and two.s.memory.conflicts() == ()
 
 
+def test_a_line_that_was_changed_is_not_deleted_and_is_named(two: Pair):
+    said = two.told(edit("- l1\n", ""), meanwhile=two.other)
+    assert two.s.files[PATH] == "- l1 AAA\n- x\n"
+    assert '"- l1 AAA" was changed meanwhile and is not deleted' in said[-1]
+    two.law(written="")
+
+
+def test_a_line_that_was_deleted_and_changed_stays_and_is_named(two: Pair):
+    said = two.told(edit(), meanwhile=lambda: two.kernel.memory.write(PATH, "- x\n"))
+    assert two.s.files[PATH] == "- l1 BBB\n- x\n"
+    assert '"- l1 BBB" was written after its line had been deleted; it stays' in said[-1]
+    two.law(kept="")
+
+
 def test_an_edit_of_what_the_agent_has_not_seen_is_made_in_the_file_as_it_is(two: Pair):
     said = two.told(edit("- l1 AAA", "- l1 CCC"), meanwhile=two.other)
     assert two.s.files[PATH] == "- l1 CCC\n- x\n" and "conflict" not in said[-1]

@@ -13,9 +13,10 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.journal import replay
+from deepnb.backends.merge import Conflict
 from deepnb.backends.writer import writing
 from deepnb.engine.request import message_text
-from deepnb.values.turn import ToolStarted
+from deepnb.values.turn import Notice, ToolStarted
 from deepnb.wiring.options import Refresh
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
@@ -317,6 +318,38 @@ def test_what_an_agent_writes_from_an_old_view_is_merged(tmp_path: Path, kind: s
     b.run(b.write("- one\n- two\n- three, said b\n- five\n"))
     lines = ["- one, said a", "- two", "- three, said b", "- four", "- of the user", "- five"]
     assert sorted(a.s.files[a.path].splitlines()) == sorted(lines) and a.s.memory.conflicts() == ()
+    b.law()
+
+
+@every_row("how", ["write", "edit"])
+@every_row("kind", ["state", "disk", "store"])
+def test_two_agents_that_change_one_line_leave_both_texts_and_a_named_conflict(tmp_path: Path, kind: str, how: str):
+    a = Place(tmp_path, kind, "thread")
+    b = a if kind == "state" else Place(tmp_path, kind, "thread", store=a.store)
+    b.s.new("other")
+
+    def turn(place: Place, thread: str, line: str = "") -> list[str]:
+        place.s.switch(thread)
+        made = place.write(f"{line}\n- cake\n") if how == "write" else place.edit("- tea", line)
+        return place.run(*[made] * bool(line))
+
+    a.s.memory.write(a.path, "- tea\n- cake\n")
+    turn(a, "main")
+    turn(b, "other")
+    turn(a, "main", "- green tea")
+    said = turn(b, "other", "- black tea")
+    assert a.s.files[a.path] == b.s.files[b.path] == "- green tea\n- black tea\n- cake\n"
+    line = f'conflict in {a.path}, line 1: "- green tea" was written first, "- black tea" second; the file has both'
+    assert line in said[-1] and "ask the user" in said[-1]
+    assert [e.text for e in b.s.turns[-1].events if isinstance(e, Notice)] == [f"{line} (%memory lists conflicts)"]
+    last = b.entries()[-1]
+    assert (last.origin, last.thread, last.note) == ("agent", "other", "conflict: both sides are kept")
+    assert a.s.memory.conflicts() == b.s.memory.conflicts()
+    assert [(c.id, c.conflict) for c in a.s.memory.conflicts()] == [
+        (last.id, Conflict(1, "- green tea", "- black tea"))
+    ]
+    assert a.s.memory.log_entries() == b.s.memory.log_entries()
+    a.law()
     b.law()
 
 
