@@ -54,6 +54,25 @@ def test_a_new_thread_has_memory_and_skills_and_no_other_file():
     assert said(s) == ["one"] and s.files["/data.csv"] == "a,b\n"
 
 
+def test_a_fork_without_a_number_begins_as_the_thread_is_now():
+    s = session("1", "2", "3", "4")
+    s.run("a")
+    s.files["/data.csv"] = "put in after the turn\n"
+    s.memory.add("learned after the turn")
+    s.fork("f")
+    now = {"/AGENTS.md": "- learned after the turn\n", "/data.csv": "put in after the turn\n"}
+    assert dict(s.files) == dict(s.snapshot.files) == now and said(s) == ["a"]
+    assert [t.prompt for t in s.turns] == ["a"]
+    turn = s.run("b")
+    assert turn.number == 2 and dict(turn.before.files) == now and said(s) == ["a", "b"]
+    assert [m.content for m in s.options.model.requests[-1] if m.type == "ai"] == ["1"]
+    s.files["/data.csv"] = "of the fork\n"
+    s.switch("main")
+    assert dict(s.files) == now and said(s) == ["a"]
+    s.fork("g", at=1)
+    assert dict(s.files) == {"/AGENTS.md": "- learned after the turn\n"}
+
+
 def test_undo_of_new_and_fork_takes_the_thread_away():
     s = walked(session(), "run a", "new b", "run in b", "fork c")
     assert s.undo() == "fork c" and s.thread == "b"
