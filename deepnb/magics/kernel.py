@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from deepnb.values.image import IN_A_TERMINAL
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.notebooks import below, notebook_path
 
@@ -27,6 +28,7 @@ class ShellKernel(PlainKernel):
         self._put = _PUT.setdefault(ip, {})
         self._real = ip.display_pub
         self._proposed: list[str] = []
+        self._figures = set[int]()
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -67,9 +69,13 @@ class ShellKernel(PlainKernel):
             take(Display(data, metadata))
 
     def settle(self) -> None:
-        inline = sys.modules.get("matplotlib_inline.backend_inline")
-        if inline is not None and "matplotlib.pyplot" in sys.modules:
+        inline, pyplot = map(sys.modules.get, ("matplotlib_inline.backend_inline", "matplotlib.pyplot"))
+        if inline is not None and pyplot is not None:
             inline.flush_figures()
+        elif pyplot is not None and not pyplot.isinteractive() and not hasattr(self._ip, "kernel"):
+            before, self._figures = self._figures, {*pyplot.get_fignums()}
+            if self._figures - before:
+                self._ip.display_pub.publish({"text/plain": IN_A_TERMINAL})
 
     def propose(self, code: str) -> bool:
         if not self._is_running():

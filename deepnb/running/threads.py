@@ -267,7 +267,8 @@ class Threads:
     def undo(self) -> tuple[str, Thread]:
         """Take back the last rewind, fork, new or re-run; return which it was, and its thread."""
         if not self._undo:
-            raise NotFoundError("nothing to undo", "undo reverts the last rewind, fork, new or re-run")
+            does = "undo reverts the last rewind, fork, new or re-run; what code did to variables stays"
+            raise NotFoundError("nothing to undo", does)
         what, thread, undo = self._undo.pop()
         undo()
         return what, thread

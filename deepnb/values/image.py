@@ -14,6 +14,7 @@ LARGEST = 5_000_000
 
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 """The types of images that outputs of code have."""
+IN_A_TERMINAL = "a terminal shows no picture: savefig writes a figure to a file"
 
 _LONGEST = 1_568
 _PIXELS = 750

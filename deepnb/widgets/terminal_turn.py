@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from deepnb.values.events import WAITS, Activity
-from deepnb.values.image import PICTURES
+from deepnb.values.image import IN_A_TERMINAL, PICTURES
 from deepnb.values.turn import CodeOutput, Event, Retry, TextDelta
 from deepnb.views.status import RunningView
 from deepnb.views.text import clean, short
@@ -92,7 +92,7 @@ class TerminalTurn:
         elif getattr(segment, "status", "ok") != "running":
             self._print_line(segment.text())
             if isinstance(segment, Rich) and not set(PICTURES).isdisjoint(segment.output.data):
-                self._print_line(notice_view("a terminal shows no picture: savefig writes a figure to a file").text())
+                self._print_line(notice_view(IN_A_TERMINAL).text())
         else:
             return
         self._printed = segment

@@ -1,7 +1,9 @@
 """Code of the agent in a shell and in a real kernel: what it shows, what it can't change from inside, how it ends."""
 
 import asyncio
+import sys
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,6 +49,23 @@ def test_a_long_line_is_whole_and_code_too_long_to_read_is_not_asked_about(shell
     assert "aEND'" in shell.ok("%agent go")
     shell.ok("%agent reject")
     assert "needs your approval" not in shell.ok("%agent go on") and "30,006 characters" in result_of(shell)
+
+
+def test_of_a_figure_that_stays_open_a_terminal_says_once_how_it_is_seen(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures, line = list[int](), "a terminal shows no picture: savefig writes a figure to a file"
+    pyplot = SimpleNamespace(get_fignums=lambda: figures, isinteractive=lambda: len(figures) > 2)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", pyplot)
+    monkeypatch.delitem(sys.modules, "matplotlib_inline.backend_inline", raising=False)
+    shell.ip.user_ns["figures"] = figures
+    using(shell, "x = 1", "figures.append(1)", "x = 2", "figures.append(2)", "figures.append(3)")
+    shown = []
+    for _ in range(5):
+        shell.ok("%agent go")
+        shown.append(line in shell.ok("%agent approve"))
+        assert (line in result_of(shell)) == shown[-1], "the model is told, too"
+    assert shown == [False, True, False, True, False], "where plots are interactive, a window shows them"
 
 
 def test_code_with_a_credential_is_not_asked_about(shell: Shell) -> None:
