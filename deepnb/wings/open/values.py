@@ -61,21 +61,21 @@ class FileTurn:
         """Of the main agent, and of those it called: these have a `path`. `usage.input` is the context size."""
         return tuple(event.call for event in self.events if isinstance(event, ModelEnded))
 
-    @property
+    @cached_property
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(call.model for call in self.calls if call.model and not call.path))
 
-    @property
+    @cached_property
     def tools(self) -> Mapping[str, int]:
         """Name -> calls by the main agent."""
         return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and not e.path)
 
-    @property
+    @cached_property
     def nested_tools(self) -> Mapping[str, int]:
         """Name -> calls by the agents it called."""
         return Counter(e.name for e in self.events if isinstance(e, ToolStarted) and e.path)
 
-    @property
+    @cached_property
     def compactions(self) -> tuple[Offload, ...]:
         """`before` and `after` of one are 0 where the file does not say."""
         return tuple(event.offload for event in self.events if isinstance(event, Compacted) and not event.path)
@@ -84,7 +84,7 @@ class FileTurn:
     def seconds(self) -> float:
         return seconds_between(self.started, self.ended)
 
-    @property
+    @cached_property
     def usage(self) -> Usage:
         """All tokens spent in it, those of nested agents included."""
         return sum((call.usage for call in self.calls if call.usage), Usage())
