@@ -10,6 +10,7 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb.backends import locks
 from deepnb.backends.journal import Entry, JournalFile, Origin, entry, is_journal
+from deepnb.backends.merge import Conflict
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
@@ -170,15 +171,18 @@ class Record(WrapperBackend):
             self._enter(path, text, origin, note)
         return text
 
-    def _enter(self, path: str, text: str | None, origin: Origin | None = None, note: str = "", **more: Any) -> None:
-        # `more` is what the entry says of conflicts: `conflicts` that it left, or the id of the entry that it `settles`
+    def _enter(
+        self, path: str, text: str | None, origin: Origin | None = None, note: str = "",
+        *, conflicts: tuple[Conflict, ...] = (), settles: str = "",
+    ) -> None:  # fmt: skip
         before, after = self._known.get(path), None if text is None else redact(text)
         self._known[path] = after
-        if before == after and not any(more.values()):
+        if before == after and not conflicts and not settles:
             return
         root, reason = self.root(path), note if origin else writer().note
         id_, words, by = root.journal.next_id(), redact(reason), origin or writer().origin
-        made = entry(FileDiff(redact(path), before, after), id=id_, origin=by, note=words, **more, **self._facts())
+        more: dict[str, Any] = {"conflicts": conflicts, "settles": settles, **self._facts()}
+        made = entry(FileDiff(redact(path), before, after), id=id_, origin=by, note=words, **more)
         root.journal.unsaved.append(made)
         self._save(root)
         self._tell()

@@ -297,7 +297,7 @@ def is_used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign
     at = place.rpartition(keys.LEVEL)[0]
     found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})
     pending = (found and found.pending_writes) or ()
-    writes = [(channel, value) for task, channel, value in pending if task == step]
+    writes = [(channel, written) for task, channel, written in pending if task == step]
     given = [
         written if isinstance(written, list) else [written] for channel, written in writes if channel == keys.RESUME
     ]

@@ -299,7 +299,10 @@ class Decided:
     path: Path = ()
 
 
-Event = ModelStarted | TextDelta | ThinkingDelta | ModelEnded | ToolStarted | ToolEnded | CodeOutput | Flushed | Compacted | Notice | Retry | Asked | Decided  # fmt: skip
+Event = (
+    ModelStarted | TextDelta | ThinkingDelta | ModelEnded | ToolStarted | ToolEnded | CodeOutput
+    | Flushed | Compacted | Notice | Retry | Asked | Decided
+)  # fmt: skip
 """What `session.stream` yields."""
 
 

@@ -155,7 +155,8 @@ def call(c: Conversation, wanted: tuple[str, str]) -> Script:
     }
     if before.strip(" ,"):
         return says(c, "takes", v=name, k=short(typed, 60), x=", ".join(parameters) or "-")
-    return says(c, "gave tool", v=name, k=short((yield Use(name, args)).result, 400))
+    step = yield Use(name, args)
+    return says(c, "gave tool", v=name, k=short(step.result, 400))
 
 
 def _argument(text: str, schema: Mapping[str, Any]) -> Any:
