@@ -39,7 +39,7 @@ PICTURES = (
         ),
         "%agent dashboard",
         ".lm-TabBar-tabLabel:text-is('Budget')",
-        760,
+        840,
     ),
     Picture(
         "approval",
