@@ -58,7 +58,7 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     """Return the prompt with the kernel's values in it, and what its options ask for."""
     filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     asks = _ASKS.get(run.format)
-    notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
+    notes = [*_first_notes(scene), *([f"added to the prompt: {asks}"] if asks else [])]
     text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
     options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
     options["cell"] = scene.cell() if cell else None
@@ -71,7 +71,7 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
 
 def explain(scene: Scene) -> None:
     prompt = code_cells.explain_prompt(scene.last_error.text())
-    notes = [*_first_note(scene.session), code_cells.NOTE]
+    notes = [*_first_notes(scene), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes)
 
 
@@ -80,7 +80,7 @@ def fix(scene: Scene) -> None:
     cells = scene.last_error.cells()
     prompt = code_cells.fix_prompt(scene.last_error.text(), cells)
     deliver = partial(code_cells.corrected, scene, cells)
-    notes = [*_first_note(scene.session), code_cells.NOTE]
+    notes = [*_first_notes(scene), code_cells.NOTE]
     watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
 
 
@@ -173,9 +173,10 @@ def watch(
     return turn
 
 
-def _first_note(session: Session) -> list[str]:
+def _first_notes(scene: Scene) -> list[str]:
+    session = scene.session
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
-    return [FORGETS] if session.last is None and not kept else []
+    return [*([FORGETS] if session.last is None and not kept else []), *scene.cards.notes()]
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:

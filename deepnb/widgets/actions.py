@@ -20,6 +20,10 @@ TAB_STYLE = """<style>
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
 .jupyter-widgets.deepnb-panels .widget-html-content { min-width: 0 }
 </style>"""
+COVER_STYLE = """<style>
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .deepnb-instead),
+.jp-OutputArea-child:has(.deepnb-instead) ~ .jp-OutputArea-child { display: none }
+</style>"""
 
 
 def stay() -> bool:
@@ -340,7 +344,9 @@ def _keep_focus() -> None:
     while _done:
         within, old = _done.pop()
         fill(within, [one for one in within.children if one is not old])
-    line = w.Button(description=f"done: {about}", tabbable=False, layout=w.Layout(width="auto"))
+    line = w.Button(
+        description=f"done: {about}", tabbable=False, layout=w.Layout(align_self="flex-start", width="auto")
+    )
     line.style.button_color, line._view_count = "transparent", 0  # so a page tells when it shows the line
     line.observe(lambda _: line.focus(), "_view_count")
     use_page_thread(line)
@@ -353,6 +359,17 @@ def leave(output: Output) -> None:
     """Have the page give the cell of an output the focus, where a click has taken a widget out of it."""
     if _pressed.get() is not None:
         output.update(FOCUS)
+
+
+def last_page() -> object:
+    """Return what stands for the page that was loaded last: each asks for the widgets there are over a comm of its own."""
+    return w.Widget._control_comm
+
+
+def cover(box: Any) -> None:
+    """Have a page hide the output above that of a box, and those below it."""
+    box.add_class("deepnb-instead")
+    box.children = (*box.children, w.HTML(COVER_STYLE, layout=w.Layout(display="none")))
 
 
 def fill(box: Any, children: Sequence[Any]) -> None:

@@ -52,7 +52,7 @@ def looked_at(area: Any, page: Any, name: str) -> list[str]:
     return [f"{name}: {one}" for one in found]
 
 
-@pytest.mark.parametrize("front", FRONTS[:1])
+@pytest.mark.parametrize("front", FRONTS)
 def test_nothing_is_cut_nor_found_by_axe_and_a_tab_that_is_chosen_has_the_focus(
     workspace: Workspace, front: str
 ) -> None:
