@@ -121,7 +121,7 @@ class ActionPanel:
         self._rows, self._empty, self._said = rows, empty, w.HTML()
         self._made: dict[str, Any] = {}
         self._acts: dict[str, Sequence[tuple[str, Callable[[], object]]]] = {}
-        self._list = w.Box(layout=grid("34em"))
+        self._list = w.Box(layout=grid("34em", "fill"))
         head = [w.HTML(label(title))] if title else []
         self.widget: Any = w.VBox([*head, self._said, self._list])
         self.refresh()
@@ -139,7 +139,7 @@ class ActionPanel:
         if (made := self._made.get(row.key)) is None:
             picture = w.HTML(layout=w.Layout(flex="1 1 24em", min_width="0"))
             buttons = w.HBox(layout=w.Layout(flex="0 0 auto"))
-            made = w.HBox([picture, buttons], layout=w.Layout(flex_flow="row wrap"))
+            made = w.HBox([picture, buttons], layout=w.Layout(flex_flow="row wrap", align_items="baseline"))
         picture, buttons = made.children
         set_html(picture, row.view.html())
         kept = buttons.children[: len(words)]
@@ -199,9 +199,9 @@ class Columns:
             panel.refresh()
 
 
-def grid(least: str) -> Any:
-    """Return a layout of columns of the same width, at least so wide where the page is."""
-    columns = f"repeat(auto-fit, minmax(min(100%, {least}), 1fr))"
+def grid(least: str, auto: str = "fit") -> Any:
+    """Return a layout of columns of the same width, at least so wide where the page is; with "fill", also of empty ones."""
+    columns = f"repeat(auto-{auto}, minmax(min(100%, {least}), 1fr))"
     return w.Layout(display="grid", grid_template_columns=columns, grid_gap="0 20px", width="100%")
 
 

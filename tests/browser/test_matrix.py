@@ -1,4 +1,4 @@
-"""Every tab of the dashboard, a card and the chooser in JupyterLab, light and dark, wide and narrow.
+"""Every tab of the dashboard, a card and the chooser in JupyterLab and Notebook 7, light and dark, wide and narrow.
 
 `DEEPNB_SHOTS=DIR` keeps the screenshots, for a person to look at.
 """
