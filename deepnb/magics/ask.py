@@ -224,6 +224,7 @@ def _end(
     if problem is not None:
         diff = getattr(problem, "diff", None)  # of a request that is not on the tape
         return ([diff_view([diff], "from the nearest request on the tape")] if diff is not None else ()), problem
+    scene.answers.append(turn.text if turn.structured is None else turn.structured)
     try:
         return deliver(turn), None
     except DeepnbError as error:
@@ -263,13 +264,15 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
         views = [TextView("", turn.text)]
     elif run.quiet:
         views = [Answer(0, [turn.text])]
-    if run.as_name:
+    if run.format == "markdown" and value is turn.text:
         calls = [event for event in turn.events if isinstance(event, ToolStarted) and not event.path]
-        if run.format == "markdown" and value is turn.text and calls and calls[-1].name == "query_table":
+        if calls and calls[-1].name == "query_table":
             from deepnb.workshop.namespace import table_shown
 
             table = table_shown(scene.namespace, calls[-1].args, turn.text)
             value = value if table is None else table
+    scene.answers.append(value)
+    if run.as_name:
         scene.namespace[run.as_name] = value
     return [] if run.quiet and run.as_name else views
 

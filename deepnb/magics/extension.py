@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -56,6 +57,7 @@ class Extension:
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
         self._last_error = LastError(ip)
+        self._answers: list[Any] = []
         self._offered: set[type] = set()
         """The kinds of errors that were seen: below the first of each, a notebook offers help."""
         self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
@@ -112,6 +114,7 @@ class Extension:
                 sessions=self.sessions,
                 in_cell=lambda: self._in_cell,
                 typed=lambda: self._typed,
+                answers=self._answers,
             )
         return self._scenes[session]
 
@@ -184,12 +187,19 @@ class Extension:
         """Parse, call, show; a user's mistake is one line."""
         from IPython.core.error import UsageError
 
+        self._answers.clear()
         try:
-            return self._run(magic, line, body)
+            value = self._run(magic, line, body)
         except DeepnbError as error:
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
+        if not self._answers:
+            return value
+        if body is None and re.search(rf"=\s*%{magic}\s+{re.escape(line)}", self._typed):
+            return self._answers[-1]
+        self.ip.displayhook.update_user_ns(self._answers[-1])  # `_` and Out hold it, and it is shown once
+        return None
 
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills

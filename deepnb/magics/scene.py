@@ -285,6 +285,8 @@ class Scene:
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
     typed: Callable[[], str] = str
+    answers: list[Any] = field(default_factory=list)
+    """The value of each answer that the magic has had."""
     deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 
