@@ -23,6 +23,7 @@ from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
 if TYPE_CHECKING:
+    from deepnb.magics.ask import ErrorHelp
     from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
     from deepnb.magics.scene import Scene, Sessions
@@ -58,6 +59,7 @@ class Extension:
         self._in_cell = True  # the one that loads the extension
         self._last_error = LastError(ip)
         self._answers: list[Any] = []
+        self._help: ErrorHelp | None = None
         self._offered: set[type] = set()
         """The kinds of errors that were seen: below the first of each, a notebook offers help."""
         self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
@@ -269,7 +271,20 @@ class Extension:
         own = sessions.live.workspace.threads.names if sessions.read_only else ()
         return complete_names(kind, self.session, variables, (*own, *sessions.opened))
 
+    def _offer_help(self) -> None:
+        if self.screen.notebook:
+            from deepnb.magics.ask import ErrorHelp
+
+            self._help = ErrorHelp(self.screen, lambda: self.scene)
+        else:
+            from deepnb.magics.code_cells import OFFER
+
+            self._say(OFFER, "hint")
+
     def _before_cell(self, info: Any) -> None:
+        if self._help:
+            self._help.end()
+            self._help = None
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
         self._typed = str(getattr(info, "raw_cell", "") or "")
         self._cells |= {self._cell} if self._cell else set()
@@ -286,9 +301,7 @@ class Extension:
             new = kind not in self._offered and self.screen.notebook
             self._offered.add(kind)
             if offer or (offer is None and new):
-                from deepnb.magics.code_cells import OFFER
-
-                self._say(OFFER, "hint")
+                self._offer_help()
         if "sessions" in self.__dict__ and not self._typed.startswith("%") and self.scene.live.is_shown:
             storage = self.session.workspace.home.storage
             if storage.kept or storage.mounts or storage.given.root:  # the code may have written a file that is shown
