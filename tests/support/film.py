@@ -147,4 +147,4 @@ def main(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "images" / "film.webp")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "notebooks" / "images" / "film.webp")
