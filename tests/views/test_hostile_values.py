@@ -149,6 +149,7 @@ def test_no_style_of_the_models_own_survives():
 
 
 @pytest.mark.slow
+@every_row("length", [20_000, 200_000])
 @every_row("piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"])
-def test_a_megabyte_is_shown(piece):
-    harmless(markdown_html((piece * 1_000_000)[:1_000_000]))
+def test_any_length_is_shown_as_markdown_or_as_it_is(piece, length):
+    harmless(markdown_html((piece * length)[:length]))
