@@ -49,6 +49,7 @@ def results(s: Session) -> str:
     return "\n".join(str(e.result) for e in s.turns[-1].events if isinstance(e, ToolEnded))
 
 
+@pytest.mark.slow
 @every_row("tool", TOOLS)
 def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: str):
     root, outside = layout(tmp_path)

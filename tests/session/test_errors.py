@@ -105,6 +105,7 @@ def asked(tmp_path_factory) -> Iterator[Session]:
         yield s
 
 
+@pytest.mark.slow
 @wing("open")
 @wing("package")
 @every_row("take", TAKES)
