@@ -1,7 +1,7 @@
 """Questions about tables: what is read, and the law that no word is passed over."""
 
 import random
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,8 +32,20 @@ SALES = pd.DataFrame(
 )  # fmt: skip
 
 
+NAMES: dict[str, Any] = {}
+
+
+@cache
+def session() -> Session:
+    return Session(namespace=NAMES)
+
+
 def answer(question: str, **tables: Any) -> str:
-    return Session(namespace=tables or {"crates": CRATES}).run(question).text
+    """The answer in a thread of its own, where these are all variables."""
+    NAMES.clear()
+    NAMES.update(tables or {"crates": CRATES})
+    session().new()
+    return session().run(question).text
 
 
 def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts() -> None:
