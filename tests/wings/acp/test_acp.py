@@ -42,7 +42,7 @@ SLOW = "'word ' * 3_000, 'Here I go.'"
 WRITES = "call('write_file', file_path='/work/a.md', content='hello'), 'It is written.'"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fifty_turns_beside_two_kernels_on_one_directory(tmp_path: Path) -> None:
     """Each message is the protocol's; of 200 edits none is lost or doubled, and each is told as whose it is."""
     here, turns, each = tmp_path / "memory", 50, 78
