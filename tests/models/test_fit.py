@@ -7,11 +7,8 @@ from operator import is_
 from typing import Annotated, Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
-from langchain_google_genai import ChatGoogleGenerativeAI
-from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 from langgraph.types import Command
 
@@ -35,22 +32,30 @@ LONG = "a" * 90
 
 @cache
 def served(kind: str) -> tuple[Any, Any]:
-    """A provider's own chat model, and the strict server that it asks: both are there for all cases."""
-    if kind in ("google", "ollama"):
-        other: Any = StrictGoogle([]) if kind == "google" else StrictOllama([])
-        other.__enter__()
-        if kind == "ollama":
+    """A provider's own chat model, imported late, and the strict server that it asks: both are there for all cases."""
+    settings: dict[str, Any] = {**SETTINGS, "max_retries": 0}
+    server: Any
+    match kind:
+        case "google":
+            from langchain_google_genai import ChatGoogleGenerativeAI
+
+            server = StrictGoogle([]).__enter__()
+            return ChatGoogleGenerativeAI(base_url=server.address, **settings | {"model": "gemini-2.5-flash"}), server
+        case "ollama":
+            from langchain_ollama import ChatOllama
+
+            server = StrictOllama([]).__enter__()
             profile: Any = PROFILE
-            return ChatOllama(model="some-model", base_url=other.address, profile=profile), other
-        google: Any = {"base_url": other.address, "api_key": "x", "max_retries": 0, "profile": PROFILE}
-        return ChatGoogleGenerativeAI(model="gemini-2.5-flash", **google), other
-    server: Any = StrictAnthropic([], cache=None) if kind == "anthropic" else StrictOpenAI([])
-    more: dict[str, Any] = {"max_tokens": 4_000} if kind == "anthropic" else {}
+            return ChatOllama(model="some-model", base_url=server.address, profile=profile), server
+        case "anthropic":
+            from langchain_anthropic import ChatAnthropic
+
+            server = StrictAnthropic([], cache=None).__enter__()
+            return ChatAnthropic(base_url=server.url, max_tokens=4_000, **settings), server
     if kind == "responses":
-        more = {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
-    make: Any = ChatAnthropic if kind == "anthropic" else ChatOpenAI
-    server.__enter__()
-    return make(base_url=server.url, **{**SETTINGS, **more, "max_retries": 0}), server
+        settings |= {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
+    server = StrictOpenAI([]).__enter__()
+    return ChatOpenAI(base_url=server.url, **settings), server
 
 
 def strict(kind: str, answers: Sequence[Any]) -> tuple[Any, Any]:
@@ -298,8 +303,6 @@ def test_what_one_model_said_the_others_take(monkeypatch, name, first, others):
 
 
 KEY: Any = {"api_key": "x"}
-CLAUDE: Any = ChatAnthropic(model_name="claude-sonnet-4-5", **KEY)
-GATEWAY: Any = CLAUDE.model_copy(update={"model": "gateway/claude"})
 GPT: Any = ChatOpenAI(model="some-model", **KEY)
 
 
@@ -310,14 +313,19 @@ def thought(model: str, signature: str = "s") -> AIMessage:
 
 
 @every_row(("model", "said", "kept"), [
-    (CLAUDE, thought("claude-sonnet-4-5-20250929"), True), (CLAUDE, thought("claude-sonnet-4-5"), True),
-    (CLAUDE, thought("claude-opus-4-1-20250805"), False), (CLAUDE, thought("a name of the gateway's"), True),
-    (CLAUDE, thought("claude-sonnet-4-5", ""), False), (GATEWAY, thought("claude-opus-4-1-20250805"), True),
+    ("claude-sonnet-4-5", thought("claude-sonnet-4-5-20250929"), True),
+    ("claude-sonnet-4-5", thought("claude-sonnet-4-5"), True),
+    ("claude-sonnet-4-5", thought("claude-opus-4-1-20250805"), False),
+    ("claude-sonnet-4-5", thought("a name of the gateway's"), True),
+    ("claude-sonnet-4-5", thought("claude-sonnet-4-5", ""), False),
+    ("gateway/claude", thought("claude-opus-4-1-20250805"), True),
     (GPT, thought("claude-sonnet-4-5"), False),
     (ScriptedModel(answers=[]), AIMessage([{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "x"}]),
      True),
 ])  # fmt: skip
 def test_a_thought_goes_back_to_the_model_that_had_it_alone(model, said, kept):
+    if isinstance(model, str):
+        model = strict("anthropic", [])[0].model_copy(update={"model": model})
     messages = [HumanMessage("a"), said, HumanMessage("b")]
     sent = Fitter()(messages, model)
     assert (sent[1] is said) == kept and sent[1].text == said.text and "hm" in str(said.content)
