@@ -144,6 +144,7 @@ def walk(steps: str) -> list[tuple[str, int]]:
     return [(op, int(pick or 0)) for op, _, pick in parts]
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", HOMES)
 @example(steps=walk("run, add, file"))

@@ -47,7 +47,6 @@ print(found)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.kernel
 def test_what_one_file_left_behind_is_not_there_for_the_next(kernels: Pool) -> None:
     first = kernels.clean()
@@ -67,7 +66,7 @@ def test_what_one_file_left_behind_is_not_there_for_the_next(kernels: Pool) -> N
     assert "nothing remembered yet" in second.ok("%load_ext deepnb\n%memory").text
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
+pytestmark = [pytest.mark.nightly, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
 
 
 def ran(code: str) -> subprocess.CompletedProcess[str]:
