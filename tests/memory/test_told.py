@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
@@ -59,7 +59,6 @@ def step(s: Session, what: str, number: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
 @given(STEPS, st.sampled_from((160, 4_000)))
 def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: list[str], budget: int):
     model = Phased(flush="NO_REPLY")

@@ -132,39 +132,25 @@ REFUSAL = {
 SCHEMAS: Mapping[str, Any] = {
     "arrays without items": object_of(xs={"type": "array"}, y={"type": ["string", "array"]}),
     "a union at the top": {"anyOf": [object_of(a={"type": "string"}), object_of(b={"type": "string"})]},
-    "a union of what is required": {
-        **object_of(a={"type": "string"}),
-        "oneOf": [{"required": ["a"]}, {"required": []}],
-    },
+    "a union of what is required": {**object_of(a={"type": "string"}), "oneOf": [{"required": ["a"]}, {"required": []}]},
     "a reference that leads nowhere": object_of(a={"$ref": "#/$defs/Gone"}),
-    "references inside": {
-        "$ref": "#/$defs/Root",
-        "$defs": {"Root": object_of(a={"$ref": "#/$defs/Root"}, b={"type": "array"})},
-    },
-    "no properties": {"type": "object"},
-    "a title alone": {"title": "find"},
+    "references inside": {"$ref": "#/$defs/Root",
+        "$defs": {"Root": object_of(a={"$ref": "#/$defs/Root"}, b={"type": "array"})}},
+    "no properties": {"type": "object"}, "a title alone": {"title": "find"},
     "a type that there is not": object_of(a={"type": "any"}, b={"type": "date"}),
     "words of JSON Schema that OpenAPI has not": object_of(
-        address={"type": "string", "format": "uri"},
-        number={"enum": [1, 2, 3]},
-        kind={"const": "tea"},
-        either={"oneOf": [{"type": "string"}, {"type": "integer"}]},
-        maybe={"type": ["string", "null"]},
+        address={"type": "string", "format": "uri"}, number={"enum": [1, 2, 3]}, kind={"const": "tea"},
+        either={"oneOf": [{"type": "string"}, {"type": "integer"}]}, maybe={"type": ["string", "null"]},
         several={"type": ["string", "integer", "array"], "items": {"type": "string"}},
         held={"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "^a"}},
         much={"type": "integer", "exclusiveMinimum": 0, "multipleOf": 2},
         part={"allOf": [{"type": "string"}, {"maxLength": 3}]},
-        deep={
-            "type": "array",
-            "items": {"type": "object", "required": ["gone"], "properties": {"a": {"type": "array"}}},
-        },
+        deep={"type": "array", "items": {**object_of(a={"type": "array"}), "required": ["gone"]}},
     ),
     "schemas that are true, empty or of no type": object_of(
-        a=True, b={}, c={"description": "what you like"}, d={"type": "array", "items": True}
-    ),
+        a=True, b={}, c={"description": "what you like"}, d={"type": "array", "items": True}),
     "items as a tuple": object_of(a={"type": "array", "items": [{"type": "string"}, {"type": "number"}]}),
-}
-
+}  # fmt: skip
 KINDS: Mapping[str, Kind] = {
     # names of tools
     "a name with a dot": Kind((calls("multi_tool_use.parallel"), DONE)),
@@ -313,11 +299,9 @@ def thought(model: str, signature: str = "s") -> AIMessage:
 
 
 @every_row(("model", "said", "kept"), [
-    ("claude-sonnet-4-5", thought("claude-sonnet-4-5-20250929"), True),
-    ("claude-sonnet-4-5", thought("claude-sonnet-4-5"), True),
-    ("claude-sonnet-4-5", thought("claude-opus-4-1-20250805"), False),
-    ("claude-sonnet-4-5", thought("a name of the gateway's"), True),
-    ("claude-sonnet-4-5", thought("claude-sonnet-4-5", ""), False),
+    *(("claude-sonnet-4-5", thought(*said), kept) for said, kept in (
+        (["claude-sonnet-4-5-20250929"], True), (["claude-sonnet-4-5"], True), (["claude-opus-4-1-20250805"], False),
+        (["a name of the gateway's"], True), (["claude-sonnet-4-5", ""], False))),
     ("gateway/claude", thought("claude-opus-4-1-20250805"), True),
     (GPT, thought("claude-sonnet-4-5"), False),
     (ScriptedModel(answers=[]), AIMessage([{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "x"}]),
