@@ -17,7 +17,7 @@ KINDS = {
     "shared": "shared: others can read it, so it does not get MEMORY.md",
 }
 _SIZES = ("window", "trigger", "keep")
-_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "offer_explain", "clock")
+_AT_ONCE = ("rerun", "stop_at_approval", "stream_hz", "offer_explain", "clock", "embedder")
 _VALUE = 60
 
 

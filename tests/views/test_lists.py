@@ -181,7 +181,7 @@ def test_time_what_is_waited_for_and_the_context() -> None:
 
 @every_row(("name", "value", "words"), [
     ("window", 6_500, "window is 6,500: compacts at 85 % of the window (5,525 of 6,500 tokens), keeps the last 10 %"),
-    ("max_steps", 5, "max_steps is 5 from the next turn on"),
+    ("max_steps", 5, "max_steps is 5 from the next turn on"), ("embedder", "use", "embedder is use"),
     ("max_cost", None, "max_cost is the default from the next turn on"),
     ("rerun", "replace", "rerun is replace"), ("stop_at_approval", False, "stop_at_approval is False"),
     ("approve", {"write_file": "ask"}, "approve is write_file: ask from the next turn on"),
