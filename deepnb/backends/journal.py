@@ -53,11 +53,13 @@ class Entry:
     """The id of an entry whose conflicts are none any more: both texts stay."""
 
     def change(self, most: int) -> str:
-        """Return the first changed line that has words, without its bullet, and how many more there are: `+ a fact (+2)`."""
+        """Return the first changed line that has words, a heading where there is no other, without its bullet, and how
+        many more there are: `+ a fact (+2)`."""
         lines = self.diff.split("\n")
         start = next((i for i, line in enumerate(lines) if line.startswith("@@")), len(lines))
         changed = [line for line in lines[start:] if line.startswith(("+", "-"))]
-        first = next((line for line in changed if re.search(r"\w", line)), "".join(changed[:1]))
+        told = (line for line in changed if re.search(r"\w", line))
+        first = min(told, key=lambda line: line[1:].lstrip().startswith("#"), default="".join(changed[:1]))
         more = f" (+{len(changed) - 1})" if len(changed) > 1 else ""
         return excerpt(re.sub(r"^([+-])\s*(?:[-*#]+\s+)?", r"\1 ", first), most) + more  # +- a fact | -## a heading
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from deepnb import widgets as w
 from deepnb.gate.own_words import add_words
 from deepnb.magics import code_cells
 from deepnb.magics.interpolate import FilledPrompt, fill, known_names
@@ -25,8 +26,9 @@ from deepnb.views.diff import diff_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import TextView, View, notice_view
+from deepnb.widgets.actions import button, close, leave
 from deepnb.widgets.approval import arguments
-from deepnb.widgets.screen import Counted, Notebook, Screen
+from deepnb.widgets.screen import Counted, NoScreen, Notebook, Reserved, Screen
 from deepnb.widgets.turn import QuietTurn, interrupt, turn_display
 
 FORGETS = "threads and memory are kept in this kernel only: a restart loses them"
@@ -58,7 +60,7 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     """Return the prompt with the kernel's values in it, and what its options ask for."""
     filled = FilledPrompt(run.prompt) if run.raw else _filled(scene, run.prompt, cell)
     asks = _ASKS.get(run.format)
-    notes = [*_first_note(scene.session), *([f"added to the prompt: {asks}"] if asks else [])]
+    notes = [*_first_notes(scene), *([f"added to the prompt: {asks}"] if asks else [])]
     text = add_words(filled.text, f"\n\n{asks}") if asks else filled.text
     options = {"model": run.model, "thread": run.thread, "max_steps": run.max_steps, "images": filled.images}
     options["cell"] = scene.cell() if cell else None
@@ -69,19 +71,47 @@ def request(scene: Scene, run: AgentRun, *, cell: bool) -> Request:
     return Request(text, filled, notes, partial(_deliver, scene, run), options)
 
 
-def explain(scene: Scene) -> None:
+class ErrorHelp:
+    """Below an error, the line that says what explains and corrects it, with buttons until the next cell begins; the
+    answer to a click takes their place."""
+
+    def __init__(self, screen: Screen, scene: Callable[[], Scene]) -> None:
+        self._scene, self._line = scene, notice_view(code_cells.OFFER, "hint")
+        acts = {"Explain": explain, "Fix": fix}
+        buttons = [button(word, f"{word.lower()} the error", partial(self._click, act)) for word, act in acts.items()]
+        self._box: Any = w.HBox([*buttons, w.HTML(self._line.html())], layout=w.Layout(flex_flow="row wrap"))
+        self._output = screen.widget(self._box, self._line.text())
+
+    def end(self, *, clicked: bool = False) -> None:
+        """Leave the line alone."""
+        if self._box.comm is not None:
+            if clicked:
+                leave(self._output)
+            self._output.update(self._line)
+            close(self._box)
+
+    def _click(self, act: Callable[[Scene, Screen], None]) -> None:
+        self.end(clicked=True)
+        room = Reserved(NoScreen(), free=[self._output])
+        try:
+            act(self._scene(), room)
+        except DeepnbError as error:
+            room.show(notice_view(error.typed, "error"))
+
+
+def explain(scene: Scene, screen: Screen | None = None) -> None:
     prompt = code_cells.explain_prompt(scene.last_error.text())
-    notes = [*_first_note(scene.session), code_cells.NOTE]
-    watch(scene, scene.session.stream(prompt), notes=notes)
+    notes = [*_first_notes(scene), code_cells.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes, screen=screen)
 
 
-def fix(scene: Scene) -> None:
+def fix(scene: Scene, screen: Screen | None = None) -> None:
     """Have the cell of the last error corrected: the new one goes below, shown as a diff, and is not run."""
     cells = scene.last_error.cells()
     prompt = code_cells.fix_prompt(scene.last_error.text(), cells)
     deliver = partial(code_cells.corrected, scene, cells)
-    notes = [*_first_note(scene.session), code_cells.NOTE]
-    watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver)
+    notes = [*_first_notes(scene), code_cells.NOTE]
+    watch(scene, scene.session.stream(prompt), notes=notes, deliver=deliver, screen=screen)
 
 
 def resume(scene: Scene, decision: str | None) -> None:
@@ -173,9 +203,10 @@ def watch(
     return turn
 
 
-def _first_note(session: Session) -> list[str]:
+def _first_notes(scene: Scene) -> list[str]:
+    session = scene.session
     kept = session.workspace.persistence is not None or session.options.checkpointer is not None
-    return [FORGETS] if session.last is None and not kept else []
+    return [*([FORGETS] if session.last is None and not kept else []), *scene.cards.notes()]
 
 
 def _filled(scene: Scene, prompt: str, cell: bool) -> FilledPrompt:
@@ -223,6 +254,7 @@ def _end(
     if problem is not None:
         diff = getattr(problem, "diff", None)  # of a request that is not on the tape
         return ([diff_view([diff], "from the nearest request on the tape")] if diff is not None else ()), problem
+    scene.answers.append(turn.text if turn.structured is None else turn.structured)
     try:
         return deliver(turn), None
     except DeepnbError as error:
@@ -262,13 +294,15 @@ def _deliver(scene: Scene, run: AgentRun, turn: Turn) -> list[View]:
         views = [TextView("", turn.text)]
     elif run.quiet:
         views = [Answer(0, [turn.text])]
-    if run.as_name:
+    if run.format == "markdown" and value is turn.text:
         calls = [event for event in turn.events if isinstance(event, ToolStarted) and not event.path]
-        if run.format == "markdown" and value is turn.text and calls and calls[-1].name == "query_table":
+        if calls and calls[-1].name == "query_table":
             from deepnb.workshop.namespace import table_shown
 
             table = table_shown(scene.namespace, calls[-1].args, turn.text)
             value = value if table is None else table
+    scene.answers.append(value)
+    if run.as_name:
         scene.namespace[run.as_name] = value
     return [] if run.quiet and run.as_name else views
 

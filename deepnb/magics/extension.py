@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -22,6 +23,7 @@ from deepnb.values import wings
 from deepnb.values.errors import DeepnbError
 
 if TYPE_CHECKING:
+    from deepnb.magics.ask import ErrorHelp
     from deepnb.magics.kernel import ShellKernel
     from deepnb.magics.options import AgentRun, Command
     from deepnb.magics.scene import Scene, Sessions
@@ -56,6 +58,8 @@ class Extension:
         self._cells: set[str] = set()
         self._in_cell = True  # the one that loads the extension
         self._last_error = LastError(ip)
+        self._answers: list[Any] = []
+        self._help: ErrorHelp | None = None
         self._offered: set[type] = set()
         """The kinds of errors that were seen: below the first of each, a notebook offers help."""
         self._scenes: WeakKeyDictionary[Session, Scene] = WeakKeyDictionary()
@@ -112,6 +116,7 @@ class Extension:
                 sessions=self.sessions,
                 in_cell=lambda: self._in_cell,
                 typed=lambda: self._typed,
+                answers=self._answers,
             )
         return self._scenes[session]
 
@@ -184,12 +189,19 @@ class Extension:
         """Parse, call, show; a user's mistake is one line."""
         from IPython.core.error import UsageError
 
+        self._answers.clear()
         try:
-            return self._run(magic, line, body)
+            value = self._run(magic, line, body)
         except DeepnbError as error:
             raise UsageError(error.typed) from None
         except KeyboardInterrupt:
             raise UsageError("interrupted: run the cell again") from None
+        if not self._answers:
+            return value
+        if body is None and re.search(rf"=\s*%{magic}\s+{re.escape(line)}", self._typed):
+            return self._answers[-1]
+        self.ip.displayhook.update_user_ns(self._answers[-1])  # `_` and Out hold it, and it is shown once
+        return None
 
     def _run(self, magic: str, line: str, body: str | None) -> Any:
         from deepnb.magics.options import AgentRun, parse_agent, parse_memory, parse_skills
@@ -259,7 +271,20 @@ class Extension:
         own = sessions.live.workspace.threads.names if sessions.read_only else ()
         return complete_names(kind, self.session, variables, (*own, *sessions.opened))
 
+    def _offer_help(self) -> None:
+        if self.screen.notebook:
+            from deepnb.magics.ask import ErrorHelp
+
+            self._help = ErrorHelp(self.screen, lambda: self.scene)
+        else:
+            from deepnb.magics.code_cells import OFFER
+
+            self._say(OFFER, "hint")
+
     def _before_cell(self, info: Any) -> None:
+        if self._help:
+            self._help.end()
+            self._help = None
         self._cell, self._in_cell = getattr(info, "cell_id", None), True
         self._typed = str(getattr(info, "raw_cell", "") or "")
         self._cells |= {self._cell} if self._cell else set()
@@ -276,9 +301,7 @@ class Extension:
             new = kind not in self._offered and self.screen.notebook
             self._offered.add(kind)
             if offer or (offer is None and new):
-                from deepnb.magics.code_cells import OFFER
-
-                self._say(OFFER, "hint")
+                self._offer_help()
         if "sessions" in self.__dict__ and not self._typed.startswith("%") and self.scene.live.is_shown:
             storage = self.session.workspace.home.storage
             if storage.kept or storage.mounts or storage.given.root:  # the code may have written a file that is shown

@@ -47,7 +47,7 @@ def approvals_panel(scene: Scene) -> ApprovalsPanel:
         return "" if room else f"thread {decision.call.thread} continued: %agent switch and %agent turns show it"
 
     def policy() -> View:
-        return notice_view(policy_words(scene))
+        return notice_view(policy_words(scene), "hint")
 
     return ApprovalsPanel(policy, partial(_waiting, scene), decide, notice_view(_none_waits(scene)))
 

@@ -15,10 +15,10 @@ from deepnb.values.turn import ThreadInfos, Turn
 from deepnb.views.approval import AGAIN, UNDONE, ApprovalView, CallCard
 from deepnb.views.turn import FooterView
 from deepnb.views.view import View, notice_view
-from deepnb.widgets.actions import close, leave
+from deepnb.widgets.actions import close, cover, last_page, leave
 from deepnb.widgets.approval import ApprovalButtons
 from deepnb.widgets.panels import Live, folded
-from deepnb.widgets.screen import NOTHING, Output, Reserved, Screen
+from deepnb.widgets.screen import NOTHING, Boxed, Output, Reserved, Screen
 from deepnb.widgets.turn import MAX_OUTPUTS
 
 Args = Mapping[str, Any]
@@ -131,7 +131,9 @@ class Card:
     """Where the footer of the turn stands while the calls wait."""
     buttons: ApprovalButtons | None = None
     below: Output | None = None
-    room: Reserved | None = None
+    room: Screen | None = None
+    page: object = None
+    """What stands for the page that its outputs were made in."""
     stop: Output | None = None
     """Where the line stands that says why no cell below was run."""
 
@@ -165,6 +167,7 @@ class Cards:
         self._approvals = approvals
         self._buttons = buttons
         self._open: list[Card] = []
+        self._boxed: list[str] = []
 
     def show(self, turn: Turn, screen: Screen, used: int, resume: Resume, footer: FooterView) -> None:
         """End a cell with the calls of a turn that wait, above its footer; in a notebook with buttons, and room for
@@ -184,7 +187,8 @@ class Cards:
             card.beneath = screen.show(footer)
             return
 
-        card.buttons = ApprovalButtons(cards, lambda decision: resume([decision], card.room), tuple(offer))
+        card.buttons = ApprovalButtons(cards, lambda decision: resume([decision], self._place(card)), tuple(offer))
+        card.page = last_page()
         card.below = screen.widget(card.buttons.widget, "")
         left = MAX_OUTPUTS - used - 3
         card.beneath = screen.take() if isinstance(screen, Reserved) else screen.show(NOTHING)
@@ -201,9 +205,22 @@ class Cards:
         """Return whether a card of these calls is open."""
         return any(call.key == one.key for card in self._open for one in card.calls for call in calls)
 
-    def room(self, call: PendingCall) -> Reserved | None:
+    def room(self, call: PendingCall) -> Screen | None:
         """Return where the run of a call goes on: below its card, where that has room."""
-        return next((card.room for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None)
+        return next(
+            (self._place(card) for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None
+        )
+
+    def _place(self, card: Card) -> Screen | None:
+        """Return where the run of a card goes on, which is in the box of its buttons where the page was loaded again.
+
+        Such a page knows none of the other outputs: the box holds the record, too, and what is around it is hidden.
+        """
+        if card.buttons is not None and card.page is not last_page() and not isinstance(card.room, Boxed):
+            card.room = Boxed(card.buttons.widget)
+            card.output = card.room.show(NOTHING)
+            cover(card.buttons.widget)
+        return card.room
 
     def follow(self) -> None:
         """Show what was decided, whoever did; a card that is decided as a whole becomes a record."""
@@ -211,19 +228,31 @@ class Cards:
             return
         waiting, decided = self._approvals.asked(), self._approvals.decided()
         for card in tuple(self._open):
-            card.output.update(card.view(decided, waiting))
+            view = card.view(decided, waiting)
+            if not all(one.open for one in view.cards):
+                self._place(card)
+            card.output.update(view)
             if card.buttons is not None:
                 card.buttons.decided([c for c in card.calls if not waits(c, waiting)])
             if not any(waits(c, waiting) for c in card.calls):
                 self._open.remove(card)
-                self._settle(card)
+                self._settle(card, view.text())
 
-    def _settle(self, card: Card) -> None:
+    def notes(self) -> list[str]:
+        """Return what was decided where a page that is saved keeps no record of it, once."""
+        notes, self._boxed = self._boxed, []
+        return notes
+
+    def _settle(self, card: Card, record: str) -> None:
         """The buttons go, and of the footer what is not in that of the turn that goes on."""
         rest = replace(card.footer, facts=())
         if card.stop is not None:
             card.stop.update(NOTHING)
-        if card.buttons is None or card.below is None or card.room is None:
+        if isinstance(card.room, Boxed):
+            card.room.show(rest if rest.lines else NOTHING)
+            self._boxed.append(f"decided above ({card.stamp}): {record.replace(chr(10), '; ')}")
+            return
+        if card.buttons is None or card.below is None or not isinstance(card.room, Reserved):
             if card.beneath is not None:
                 card.beneath.update(rest if rest.lines else NOTHING)
             return
@@ -256,6 +285,8 @@ class Scene:
     in_cell: Callable[[], bool]
     """Whether a cell is running: a button's callback can't make a cell."""
     typed: Callable[[], str] = str
+    answers: list[Any] = field(default_factory=list)
+    """The value of each answer that the magic has had."""
     deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deepnb.memory.layers import guarded_paths
 from deepnb.running.thread import Thread
@@ -24,6 +24,7 @@ from deepnb.workshop.kernel import PlainKernel
 if TYPE_CHECKING:
     from deepnb.models.tapes.recorder import Recording
 
+T = TypeVar("T")
 _BACKGROUND: ContextVar[Current | None] = ContextVar("background", default=None)
 """Of the session whose background turn the code is part of."""
 
@@ -66,6 +67,8 @@ class Current:
         self._closed = False
         self._playing: Thread | None = None
         self._apart: Thread | None = None
+        self._reader: int | None = None
+        """The thread of Python's that holds an event of the turn, and means the current thread's files."""
         self._watchers: list[Callable[[], None]] = []
         self._holding = _Holding()
 
@@ -139,17 +142,28 @@ class Current:
     @property
     def files_thread(self) -> Thread:
         """The thread whose files are meant: the current one, but within `on` another."""
-        return self._apart or self.thread
+        apart = None if self._reader == threading.get_ident() else self._apart
+        return apart or self.thread
 
     @contextmanager
     def on(self, thread: Thread) -> Iterator[None]:
         """Mean this thread's files within the block, where its memory is another than the current one's."""
-        before = self._apart
-        self._apart = None if thread.home == self.thread.home else thread
+        before = self._apart, self._reader
+        self._apart, self._reader = None if thread.home == self.thread.home else thread, None
         try:
             yield
         finally:
-            self._apart = before
+            self._apart, self._reader = before
+
+    def read(self, events: Generator[T, None, None]) -> Generator[T, None, None]:
+        """Yield the events of a turn played within `on`; who has taken one sees the current thread until the next."""
+        with closing(events):
+            for event in events:
+                self._reader = threading.get_ident()
+                try:
+                    yield event
+                finally:
+                    self._reader = None
 
     @property
     def policy(self) -> Policy:

@@ -282,7 +282,7 @@ class Runner:
             if work.persistence is not None:
                 work.persistence.begin(draft)
             opening = work.transcripts.begin(draft, thread.snapshot.messages, prompt)
-            yield from play(run, (*notices, *opening), record, write)
+            yield from work.current.read(play(run, (*notices, *opening), record, write))
         finally:
             work.current.stop()
 

@@ -112,7 +112,7 @@ class Threads:
             thread.parent,
             thread.scope.empty,
             thread.scope.shared,
-            tuple(turn.number for turn in thread.turns if turn.compacted),
+            tuple(turn.number for turn in thread.turns for _ in range(turn.compacted)),
             thread.rewound,
             sum(call.key not in thread.decided for call in thread.asked),
             tuple(turn.first_words for turn in thread.turns[-LISTED:]),

@@ -84,7 +84,7 @@ class ThreadInfo:
     shared: bool = False
     """Whether others can read it: then long-term memory is kept from it."""
     compacted: tuple[int, ...] = ()
-    """Turns in which its context was compacted."""
+    """Turns in which its context was compacted, as often as it was."""
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
     waits: int = 0
@@ -362,9 +362,9 @@ class Turn:
         return tuple(call for call in found.values() if call.request is not None)
 
     @property
-    def compacted(self) -> bool:
-        """Whether the context of the main agent was compacted in it."""
-        return any(isinstance(e, Compacted) and not e.path for e in self.events)
+    def compacted(self) -> int:
+        """How often the context of the main agent was compacted in it."""
+        return sum(isinstance(e, Compacted) and not e.path for e in self.events)
 
 
 def fills(

@@ -189,8 +189,9 @@ class ApprovalView:
 
     def html(self) -> str:
         frames = [h.frame(*_card_html(card)) for card in self.cards]
-        later = KEPT if self.kept else RESTARTED
-        hints = [h.el("div", h.muted(line)) for line in (*self.todo, *((later,) if self.todo else ()))]
+        later = h.muted("by a command · ", KEPT if self.kept else RESTARTED)
+        lines = [h.el("div", h.muted(line)) for line in self.todo]
+        hints = [h.fold(later, *lines, framed=False)] if lines else []
         return h.box(h.heading(self.title, stamp=self.stamp), *frames, *hints)
 
 

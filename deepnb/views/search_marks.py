@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from deepnb.values.events import TurnPassage
 from deepnb.values.files import pattern
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, quoted, short
-from deepnb.views.view import Picture, table_view
+from deepnb.views.view import Picture, table_html, table_view
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
@@ -49,14 +49,18 @@ class SearchTerms:
             at = hit.end()
         return h.join(*parts, h.esc(text[at:]))
 
-    def lines(self, text: str, most: int) -> list[str]:
-        """Return at most so many lines of the text that hold a term, marked; long ones cut round it."""
+    def cuts(self, text: str) -> list[str]:
+        """Return the lines of the text that hold a term; long ones cut round it."""
         found = []
         for line in text.split("\n"):
             if hit := self._any.search(line):
                 start, end = max(0, hit.start() - _AROUND), hit.end() + _AROUND
-                cut = ("…" if start else "") + line[start:end].strip() + ("…" if end < len(line) else "")
-                found.append(self.text(cut))
+                found.append(("…" if start else "") + line[start:end].strip() + ("…" if end < len(line) else ""))
+        return found
+
+    def lines(self, text: str, most: int) -> list[str]:
+        """Return at most so many of these lines, marked."""
+        found = [self.text(line) for line in self.cuts(text)]
         return found if len(found) <= most else [*found[:most], f"… {len(found) - most:,} more lines …"]
 
     @property
@@ -107,9 +111,12 @@ def found_view(passages: Sequence[TurnPassage], words: str, stamp: str = "") -> 
     """Return what a search found: turn, what it is, and the line with the words."""
     terms = search_terms(words)
     rows = [
-        (f"{one.turn}", short(one.what, 24), short(next(iter(terms.lines(one.text, 1)), one.text), 200))
+        (f"{one.turn}", short(one.what, 24), short(next(iter(terms.cuts(one.text)), one.text), 200))
         for one in passages[:_LISTED]
     ]
     more = f", the first {_LISTED}" if len(passages) > _LISTED else ""
     title = f"{words}: {counted(len(passages), 'passage')}{more}"
-    return table_view(("turn", "where", "text"), rows, title, (0,), f"nothing holds {words}", stamp)
+    head, none = ("turn", "where", "text"), f"nothing holds {words}"
+    shown = table_view(head, [(*where, terms.text(line)) for *where, line in rows], title, (0,), none, stamp)
+    marked = table_html(head, [(*where, terms.html(line)) for *where, line in rows], (0,))
+    return replace(shown, body=[marked]) if rows else shown

@@ -56,7 +56,7 @@ def lane(thread: ThreadInfo) -> str:
     first = max(1, thread.turns - _LANE + 1)
     back = {to for _, to in thread.rewound}
     signs = [
-        f"{COMPACTED if n in thread.compacted else ''}{OWN if n > own else INHERITED}{REWOUND if n in back else ''}"
+        f"{COMPACTED * thread.compacted.count(n)}{OWN if n > own else INHERITED}{REWOUND if n in back else ''}"
         for n in range(first, thread.turns + 1)
     ]
     before = f"…{first - 1}─" if first > 1 else REWOUND if 0 in back else ""

@@ -20,6 +20,10 @@ TAB_STYLE = """<style>
 .jupyter-widgets.deepnb-tabs > .lm-TabBar.widget-tab-bar .lm-TabBar-tab { flex: 0 0 auto; min-width: 0 }
 .jupyter-widgets.deepnb-panels .widget-html-content { min-width: 0 }
 </style>"""
+COVER_STYLE = """<style>
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .deepnb-instead),
+.jp-OutputArea-child:has(.deepnb-instead) ~ .jp-OutputArea-child { display: none }
+</style>"""
 
 
 def stay() -> bool:
@@ -117,7 +121,7 @@ class ActionPanel:
         self._rows, self._empty, self._said = rows, empty, w.HTML()
         self._made: dict[str, Any] = {}
         self._acts: dict[str, Sequence[tuple[str, Callable[[], object]]]] = {}
-        self._list = w.Box(layout=grid("34em"))
+        self._list = w.Box(layout=grid("34em", "fill"))
         head = [w.HTML(label(title))] if title else []
         self.widget: Any = w.VBox([*head, self._said, self._list])
         self.refresh()
@@ -135,7 +139,7 @@ class ActionPanel:
         if (made := self._made.get(row.key)) is None:
             picture = w.HTML(layout=w.Layout(flex="1 1 24em", min_width="0"))
             buttons = w.HBox(layout=w.Layout(flex="0 0 auto"))
-            made = w.HBox([picture, buttons], layout=w.Layout(flex_flow="row wrap"))
+            made = w.HBox([picture, buttons], layout=w.Layout(flex_flow="row wrap", align_items="baseline"))
         picture, buttons = made.children
         set_html(picture, row.view.html())
         kept = buttons.children[: len(words)]
@@ -195,9 +199,9 @@ class Columns:
             panel.refresh()
 
 
-def grid(least: str) -> Any:
-    """Return a layout of columns of the same width, at least so wide where the page is."""
-    columns = f"repeat(auto-fit, minmax(min(100%, {least}), 1fr))"
+def grid(least: str, auto: str = "fit") -> Any:
+    """Return a layout of columns of the same width, at least so wide where the page is; with "fill", also of empty ones."""
+    columns = f"repeat(auto-{auto}, minmax(min(100%, {least}), 1fr))"
     return w.Layout(display="grid", grid_template_columns=columns, grid_gap="0 20px", width="100%")
 
 
@@ -340,7 +344,9 @@ def _keep_focus() -> None:
     while _done:
         within, old = _done.pop()
         fill(within, [one for one in within.children if one is not old])
-    line = w.Button(description=f"done: {about}", tabbable=False, layout=w.Layout(width="auto"))
+    line = w.Button(
+        description=f"done: {about}", tabbable=False, layout=w.Layout(align_self="flex-start", width="auto")
+    )
     line.style.button_color, line._view_count = "transparent", 0  # so a page tells when it shows the line
     line.observe(lambda _: line.focus(), "_view_count")
     use_page_thread(line)
@@ -353,6 +359,17 @@ def leave(output: Output) -> None:
     """Have the page give the cell of an output the focus, where a click has taken a widget out of it."""
     if _pressed.get() is not None:
         output.update(FOCUS)
+
+
+def last_page() -> object:
+    """Return what stands for the page that was loaded last: each asks for the widgets there are over a comm of its own."""
+    return w.Widget._control_comm
+
+
+def cover(box: Any) -> None:
+    """Have a page hide the output above that of a box, and those below it."""
+    box.add_class("deepnb-instead")
+    box.children = (*box.children, w.HTML(COVER_STYLE, layout=w.Layout(display="none")))
 
 
 def fill(box: Any, children: Sequence[Any]) -> None:

@@ -35,9 +35,8 @@ class ApprovalButtons:
 
     def decided(self, calls: Sequence[PendingCall]) -> None:
         """These calls have been decided: their rows go."""
-        for call in calls:
-            self._rows.pop(call.key, None)
-        fill(self.widget, [*self._rows.values(), self._said])
+        gone = [self._rows.pop(call.key, None) for call in calls]
+        fill(self.widget, [one for one in self.widget.children if all(one is not row for row in gone)])
 
     def _question(self, number: int, call: PendingCall) -> list[Any]:
         about, hint = f"answer to question {number}, as JSON", 'JSON, such as {"answer": "yes"}'

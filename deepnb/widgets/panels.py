@@ -276,7 +276,7 @@ class LineEditor:
     def refresh(self) -> None:
         """Offer the lines there are now; one that is being changed stays as it is typed."""
         rows = [(path, n, line) for path, text in self._texts().items() for n, line in enumerate(text.split("\n"))]
-        options = [(f"{path} {n + 1}: {short(line, 70)}", (path, n)) for path, n, line in rows if line.strip()]
+        options = [(f"{short(line, 70)} · {path} {n + 1}", (path, n)) for path, n, line in rows if line.strip()]
         places = [place for _, place in options]
         offer(self._line, options, self._at if self._at in places else places[-1] if places else None)
         if self._area.value == self._was:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from deepnb import widgets as w
 from deepnb.views.view import HasBundle, Stack, View
 
 _KERNEL = uuid.uuid4().hex[:8]
@@ -173,6 +174,35 @@ class _Displayed:
         if data != self._last:
             publish_display_data(data, metadata, transient={"display_id": self._id}, update=self._last is not None)
             self._last = data
+
+
+class Boxed(Notebook):
+    """Outputs in a box of ipywidgets, above what it has: a page that is loaded again knows this box and no display id."""
+
+    def __init__(self, box: Any) -> None:
+        self._box, self._last = box, None
+
+    def show(self, view: View) -> Output:
+        inside, there = _Inside(), self._box.children
+        at = there.index(self._last) + 1 if self._last in there else 0
+        self._box.children = (*there[:at], inside.area, *there[at:])
+        self._last = inside.area
+        inside.update(view)
+        return inside
+
+    def widget(self, widget: Any, text: str) -> Output:
+        output = self.show(NOTHING)
+        output.become(widget, text)
+        return output
+
+
+class _Inside(_Displayed):
+    def __init__(self) -> None:
+        super().__init__()
+        self.area: Any = w.Output()
+
+    def _publish(self, data: dict[str, Any], metadata: dict[str, Any]) -> None:
+        self.area.outputs = ({"output_type": "display_data", "data": data, "metadata": metadata},) if data else ()
 
 
 class Nothing:

@@ -24,7 +24,7 @@ from langchain_core.messages import AIMessage
 from tests.support.scripted import Scripted
 two = Scripted(answers=[AIMessage("", tool_calls=[
     {"name": "write_file", "args": {"file_path": f"/work/{n}.txt", "content": n}, "id": n} for n in "ab"]),
-    "both are decided"])
+    "both are decided", "hi", "hi again"])
 %agent use two
 """
 
@@ -142,6 +142,27 @@ def test_there_is_no_hole_under_a_card_live_and_reopened(lab: Lab, workspace: Wo
     assert not any("application/vnd.jupyter.widget-view+json" in o["data"] for o in shown)
     assert sum("approved" in o["data"].get("text/plain", "") for o in shown) >= 2
     assert all(len(cell.get("outputs", ())) <= 20 for cell in saved.cells)
+
+
+def test_a_card_in_a_page_that_was_loaded_again_becomes_a_record(lab: Lab) -> None:
+    """Such a page knows no output by its display id: what happens is shown where the buttons are, and so once more loaded."""
+    notebook = lab.notebook
+    notebook.run(TWO)
+    lab.ask("%agent write two files anew")
+    for left in (2, 1, 0):
+        notebook.save()
+        notebook.page.reload()
+        notebook.page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+        cell = notebook.cell("write two files anew")
+        cell.locator(".jupyter-widgets").first.wait_for()
+        text = cell.inner_text()
+        assert text.count("approved\n") == 2 - left and ("needs your approval" in text) == bool(left), text
+        if left:
+            cell.get_by_role("button", name="Approve", exact=True).first.click()
+            cell.get_by_text("both are decided" if left == 1 else "1 · write_file · approved").first.wait_for()
+    assert "both are decided" in text and "decided · 2 calls" in text and lab.files == ["a.txt", "b.txt"]
+    told = [notebook.run("%agent hello").inner_text() for _ in range(2)]
+    assert ["decided above (thread main, turn 1)" in one for one in told] == [True, False] and "hi again" in told[1]
 
 
 @LAB_ALONE

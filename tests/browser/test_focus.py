@@ -16,7 +16,7 @@ from tests.support.scripted import Scripted
 def calls(names):
     return AIMessage("", tool_calls=[
         {{"name": "write_file", "args": {{"file_path": f"/w/{{n}}.txt", "content": n}}, "id": n}} for n in names])
-model = Scripted(answers=[calls("ab"), "both are decided", calls("c"), "c is decided", calls("d"), "d is decided"])
+model = Scripted(answers=[calls("ab"), "both are decided", calls("c"), "c is decided", calls("d"), "d is decided", "it is explained"])
 %load_ext deepnb
 %skills add explore-dataframe
 %memory add I like tea
@@ -38,6 +38,7 @@ CARDS = {
     ),
     "%agent write one": (("Edit", "Discard"), ("Approve with edits", "c is decided")),
     "%agent write the last": (("", "d is decided"),),
+    "1 / 0": (("Explain", "it is explained"),),
 }
 FOCUSED = """() => {
   const one = document.activeElement

@@ -1,4 +1,4 @@
-"""Every tab of the dashboard, a card and the chooser in JupyterLab, light and dark, wide and narrow.
+"""Every tab of the dashboard, a card and the chooser in JupyterLab and Notebook 7, light and dark, wide and narrow.
 
 `DEEPNB_SHOTS=DIR` keeps the screenshots, for a person to look at.
 """
@@ -52,7 +52,7 @@ def looked_at(area: Any, page: Any, name: str) -> list[str]:
     return [f"{name}: {one}" for one in found]
 
 
-@pytest.mark.parametrize("front", FRONTS[:1])
+@pytest.mark.parametrize("front", FRONTS)
 def test_nothing_is_cut_nor_found_by_axe_and_a_tab_that_is_chosen_has_the_focus(
     workspace: Workspace, front: str
 ) -> None:

@@ -159,6 +159,12 @@ def test_the_line_that_offers_an_explanation_is_below_the_first_error_of_each_ki
     assert offer not in shell.run("int('a')").out
     shell.ok("%config DeepNB.offer_explain = True")
     assert shell.run("1 / 0").lines[-1] == offer and shell.run("1 +").lines[-1] == offer
+    view = shell.ip._deepnb._help
+    view._box.children[0].click()
+    assert view._box.comm is None and "fails with SyntaxError" in shell.session.last.text
+    shell.run("1 / 0")
+    shell.ip._deepnb._help._box.children[1].click()
+    assert "The divisor is 0" in shell.session.last.text
     assert offer not in shell.run("%agent swich").out and offer not in shell.ok("x = 1")
     shell.ok("%unload_ext deepnb")
     assert offer not in shell.run("1 / 0").out

@@ -54,6 +54,15 @@ def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell:
     shell.ip.user_ns["m"] = Scripted(answers=[call("query_table", table="sales", by=["region"]), "N leads."])
     shell.ok("%agent --model m --as said who leads?")
     assert shell.ip.user_ns["said"] == "N leads."
+    for typed in ("", "x = "):
+        out = shell.ok(f"{typed}%agent total units by region in sales")
+        assert out.count("| N | 4.235 |") == 1, "it is shown once"
+        value = shell.ip.user_ns["x" if typed else "_"]
+        pd.testing.assert_frame_equal(value.head(2), expected)
+    before = shell.ip.user_ns["_"]
+    assert shell.run("x = %agent thanks").value is None and shell.ip.user_ns["_"] is before
+    shell.ok("%%agent\nthanks")
+    assert shell.ip.user_ns["_"] == shell.ip.user_ns["x"] == "You are welcome."
 
 
 def test_quiet_shows_nothing_but_the_footer_when_a_variable_has_the_answer(shell: Shell) -> None:

@@ -210,8 +210,11 @@ def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     s = walked(session("one", write, "done", "two"), "memory.add likes tea", "run in main")
     s.new("apart", empty=True)
     s.switch("main")
-    s.run("remember", thread="apart")
-    assert s.thread == "main" and s.files["/AGENTS.md"] == "- likes tea\n"
+    seen = {(s.files["/AGENTS.md"], s.budget().total) for _ in s.stream("remember", thread="apart")}
+    assert seen == {("- likes tea\n", s.budget().total)}, "in the middle of its run, too"
+    s.switch("apart")
+    assert s.files["/AGENTS.md"] == "- learned apart\n"
+    s.switch("main")
     assert [e.origin for e in s.memory.log_entries()] == ["user"]
     s.switch("apart")
     assert s.files["/AGENTS.md"] == "- learned apart\n"

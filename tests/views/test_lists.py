@@ -5,8 +5,10 @@ from typing import Any
 
 from deepnb.values.agent import Skill
 from deepnb.values.budget import Budget, rule_for
+from deepnb.values.events import TurnPassage
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Call, Compacted, ModelEnded, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.views.search_marks import found_view
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
 from deepnb.views.status import RunningView, StatusInfo, setting_words, status_view
@@ -82,8 +84,14 @@ def test_threads_stand_below_what_they_were_forked_from():
     )
 
 
+def test_hits_in_turns_are_marked():
+    view = found_view([TurnPassage(3, "prompt", "which <b> pump?\n" + 90 * "-" + " a pump")], "pump")
+    assert "which <b> »pump«?" in view.text() and view.html().count("<mark") == 1 and "»" not in view.html()
+    assert "&lt;b&gt;" in view.html() and "nothing holds pump" in found_view([], "pump").html()
+
+
 def test_a_long_thread_shows_its_last_turns_and_odd_parents_hide_none():
-    assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓●─●"
+    assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓↓●─●"
     assert lane(ThreadInfo("a", 0, 0, rewound=((2, 0),))) == "↶"
     card = thread_card(1, ThreadInfo("a", 3, 8, parent="b@2"))
     assert card.text() == "a · ○─○─● · 3 turns · 8 messages · forked from b@2"

@@ -153,7 +153,7 @@ def test_a_line_of_memory_is_changed_where_it_is_shown_and_the_change_undone(she
         panel = scene.screen.widgets[0]
     named = {one.description: one for one in below(panel) if getattr(one, "description", "")}
     line, area, save, undo = (named[word] for word in ("Line", "becomes", "Save line", "Undo"))
-    assert (line.label, area.value) == ("/AGENTS.md 2: - two", "- two")
+    assert (line.label, area.value) == ("- two · /AGENTS.md 2", "- two")
     line.index, area.value = 0, "- uno"
     shell.ok("%memory add three")
     assert (line.index, area.value) == (0, "- uno")

@@ -79,9 +79,10 @@ def table_asked(c: Conversation, request: str, sure: bool = True) -> Generator[U
     last = [name for name in _spoken(c) if name in names][:1]
     chosen = named or last or by_rows or names
     sure = sure or bool(named or by_rows)
-    unknown = says(c, "nothing") if sure or first_match(c.request, *QUESTION) else confess(c, request)
+    asks = sure or first_match(c.request, *QUESTION)
     if not chosen or (not sure and len(chosen) > 1):
-        return unknown
+        named = tries(c, Frame(chosen[0], 0, 0, ())) if chosen else []
+        return says(c, "nothing") if asks else confess(c, request, named)
     which = first_match(request, *_WHICH) if len(names) > 1 else None
     if which or len(chosen) > 1:
         word = which[0] if which else named[-1] if named else short(request, 60)
@@ -89,7 +90,9 @@ def table_asked(c: Conversation, request: str, sure: bool = True) -> Generator[U
     step = yield Use(INSPECT, {"name": chosen[0]})
     if (found := parse_frame(step.result)) is None:
         return failure(c, step)
-    return found[0] if sure or names_part(request, found[0]) else unknown
+    if sure or names_part(request, found[0]):
+        return found[0]
+    return says(c, "nothing") if asks else confess(c, request, tries(c, found[0]))
 
 
 def _with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, Step, Frame]:
@@ -108,12 +111,17 @@ def _with_values(c: Conversation, frame: Frame, request: str) -> Generator[Use, 
     return frame
 
 
-def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str] = ()) -> str:
-    """Return one line: the word that has no place, and two prompts that have, made of the names of the table."""
+def tries(c: Conversation, frame: Frame) -> list[str]:
+    """Return two prompts that have an answer, made of the names of a table."""
     number = next((k.name for k in frame.columns if k.is_number and not k.is_id), "")
     text = next((k.name for k in frame.columns if k.is_text), "")
-    tries = ("try mean", "try count") if number and text else ("try describe", "try rows")
-    one, other = (says(c, key, t=frame.name, k=number, v=text) for key in tries)
+    keys = ("try mean", "try count") if number and text else ("try describe", "try rows")
+    return [says(c, key, t=frame.name, k=number, v=text) for key in keys]
+
+
+def refusal(c: Conversation, error: Unplaced, frame: Frame, tables: Sequence[str] = ()) -> str:
+    """Return one line: the word that has no place, and two prompts that have, made of the names of the table."""
+    one, other = tries(c, frame)
     why = "tables" if tables else error.why
     reason = says(c, f"why {why}", x=", ".join(tables[:4])) if why else ""
     return says(c, "unplaced", v=error.word, x=reason, k=one, n=other)

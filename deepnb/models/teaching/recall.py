@@ -169,6 +169,7 @@ _GENERIC = words(
 )
 _EARLIER = re.compile(r"<earlier>\n(.*)\n</earlier>", re.DOTALL)
 _HIT = re.compile(r"(?P<path>\S.*?):(?P<line>\d+)(?:-\d+)? \([\w+]*, \d+\.\d\d\)(?: .*)?")
+_MOST_OF_IT = 0.5  # which share of the words asked for a line of memory has that answers them
 MOST = 3  # passages that are asked for, and lines quoted of them, of history and of key facts
 
 
@@ -213,6 +214,7 @@ def recall(c: Conversation, request: str) -> str:
     """Answer out of the memory in the prompt and the conversation that is sent, and nothing else."""
     asked = words(request) - _GENERIC
     best = _known(c, asked)
+    sure = not asked or best >= _MOST_OF_IT
     facts = {fact: f'- "{fact}" ({m.path})' for m in c.memory for fact in m.facts}
     key, beside = _quoted(c, asked)
     near = [shown for fact, shown in facts.items() if coverage(asked, fact) >= best / 2 and (best or not beside)]
@@ -224,7 +226,7 @@ def recall(c: Conversation, request: str) -> str:
     ]
     parts = (
         (key, beside),
-        ("not exactly" if asked and not best else "from memory", near[:SHOWN] + more),
+        ("from memory" if sure else "not exactly", near[:SHOWN] + more),
         ("you said", [f'- "{short(s, 120)}"' for s in said[-5:] if not any(s in line for line in beside)]),
     )
     return "\n".join(line for lead, lines in parts if lines for line in (says(c, lead), *lines)) or says(c, "no memory")

@@ -181,9 +181,9 @@ def who(c: Conversation, _: str) -> str:
     return says(c, "who") + (says(c, "computes") if "run_python" in c.tools else "")
 
 
-def confess(c: Conversation, request: str) -> str:
-    """Say in one line that no rule fits, with two prompts that one does."""
-    one, other = TRIES_ZH if c.chinese else TRIES
+def confess(c: Conversation, request: str, tries: Sequence[str] = ()) -> str:
+    """Say in one line that no rule fits, with two prompts that one does: `tries`, or of memory."""
+    one, other = tries or (TRIES_ZH if c.chinese else TRIES)
     asked = says(c, "for", v=short(request, 60)) if request else ""
     return says(c, "confess", v=asked, k=one, n=other)
 
