@@ -258,8 +258,9 @@ def first_flush(answer: Any) -> Any:
             raise answer
         return AIMessage(answer)
 
+    asked: Any = SimpleNamespace(above=answered)
     going = [HumanMessage("We decided to ship on 2026-12-01. What is the weather?")]
-    return flusher()(SimpleNamespace(above=answered), going, {"messages": going}, f"{next(DAYS)}T09:00")
+    return flusher()(asked, going, {"messages": going}, f"{next(DAYS)}T09:00")
 
 
 @every_row(("answer", "how", "line"), [

@@ -51,7 +51,7 @@ def served(kind: str) -> tuple[Any, Any]:
             from langchain_anthropic import ChatAnthropic
 
             server = StrictAnthropic([], cache=None).__enter__()
-            return ChatAnthropic(base_url=server.url, max_tokens=4_000, **settings), server
+            return ChatAnthropic(base_url=server.url, **settings | {"max_tokens": 4_000}), server
     if kind == "responses":
         settings |= {"use_responses_api": True, "store": False, "include": ["reasoning.encrypted_content"]}
     server = StrictOpenAI([]).__enter__()

@@ -412,7 +412,7 @@ def test_each_is_called_and_answers(odd, kind):
     tools = [one.get("function", one) for one in server.requests[-1]["tools"]]
     offered = {one["name"]: (one.get("parameters") or one.get("input_schema") or {}).get("properties") for one in tools}
     names = {tool.offer.own: tool.name for tool in odd.options.tools}
-    calls, expected = [], {}
+    calls, expected = list[Use](), {}
     for what, one in ODD.items():
         parameters = offered[names[one.name]] or {}
         own = [key for key in one.args if key not in parameters]
