@@ -94,8 +94,10 @@ def prompt(film: Film) -> None:
     cell = film.type("%agent dashboard")
     film.show(cell, 2000)
     film.click(cell.locator(".lm-TabBar-tabLabel:text-is('Prompt')"))
+    changed = cell.locator("summary", has_text="changed: /AGENTS.md").first
+    changed.wait_for()
     film.hold(1500)
-    film.click(cell.locator("summary", has_text="changed: /AGENTS.md").first)
+    film.click(changed)
     film.hold(5000)
 
 

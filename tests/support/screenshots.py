@@ -12,46 +12,29 @@ from typing import Any
 from tests.support.browsers import Notebook, jupyter_lab, open_chromium, written
 from tests.support.notebooks import HERE
 
+PROMPTS = (
+    "What is in the DataFrame planets?", "Remember that I prefer metric units with one decimal place", "what can you do?",
+    "what do you know about my preferences?", "thanks", "what can you do?", "What is in the DataFrame planets?", "thanks",
+)  # fmt: skip
 LOAD = "%load_ext deepnb\n%config DeepNB.window = 5000\nimport pandas as pd\nplanets = pd.read_csv('data/planets.csv')"
 
 
 @dataclass(frozen=True)
 class Picture:
+    """A picture of the last of some cells, after a click in it."""
+
     name: str
-    cells: tuple[str, ...]
-    shown: str
-    click: str
     height: int
+    click: str
+    cells: tuple[str, ...]
 
 
+BUDGET = ".lm-TabBar-tabLabel:text-is('Budget')"
+WRITE = "%%agent\nwrite a file /work/units.md with: Give every distance in kilometres."
 PICTURES = (
-    Picture(
-        "dashboard",
-        (
-            LOAD,
-            *(f"%agent --quiet {words}" for words in (
-                "What is in the DataFrame planets?",
-                "Remember that I prefer metric units with one decimal place",
-                "what can you do?", "what do you know about my preferences?", "thanks", "what can you do?",
-                "What is in the DataFrame planets?", "thanks",
-            )),
-            "%agent dashboard",
-        ),
-        "%agent dashboard",
-        ".lm-TabBar-tabLabel:text-is('Budget')",
-        840,
-    ),
-    Picture(
-        "approval",
-        (
-            "%load_ext deepnb\n%agent mount /work disk:work",
-            "%%agent\nwrite a file /work/units.md with: Give every distance in kilometres.",
-        ),
-        "%%agent",
-        "",
-        680,
-    ),
-)  # fmt: skip
+    Picture("dashboard", 840, BUDGET, (LOAD, *(f"%agent --quiet {words}" for words in PROMPTS), "%agent dashboard")),
+    Picture("approval", 680, "", ("%load_ext deepnb\n%agent mount /work disk:work", WRITE)),
+)
 
 
 def take(picture: Picture, context: Any, address: str, target: Path) -> None:
@@ -59,11 +42,14 @@ def take(picture: Picture, context: Any, address: str, target: Path) -> None:
     lab.page.set_viewport_size({"width": 1200, "height": picture.height})
     lab.run_all()
     lab.page.keyboard.press("Control+b")
+    cell = lab.page.locator(".jp-CodeCell").last
     if picture.click:
-        lab.cell(picture.shown).locator(picture.click).last.click()
-    lab.cell(picture.shown).evaluate("node => node.scrollIntoView({block: 'start'})")
+        cell.locator(picture.click).last.click()
+    cell.evaluate("node => node.scrollIntoView({block: 'start'})")
     lab.page.mouse.move(5, picture.height - 5)
     lab.page.wait_for_timeout(700)
+    lab.ready()  # a tab is filled once it is opened
+    lab.page.wait_for_timeout(300)
     lab.page.screenshot(path=target)
     lab.page.close()
 
