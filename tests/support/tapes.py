@@ -1,12 +1,17 @@
-"""The two tapes that come with the notebooks: one script, over OpenAI's protocol and over Anthropic's.
+"""The tapes that come with the notebooks.
 
-The answers are scripted and come from local servers; no LLM is asked. `python -m tests.support.tapes` makes them anew.
+Two are one script, over OpenAI's protocol and over Anthropic's: the answers come from local servers, and no LLM is asked.
+`python -m tests.support.tapes` makes them anew. The third is of a real model: `python -m tests.support.tapes URL` asks the
+server at that address.
 """
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic import SecretStr
 
 from deepnb import Session
 from deepnb.engine.retries import RETRIES
@@ -23,6 +28,13 @@ PROMPTS = (
     "Remember: the report is due on 12 March. Write a dry opening in /a.md, a warm one in /b.md.",
     "Have a subagent compare the two openings.",
     "When is the report due?",
+)
+LOCAL_NOTE = "Qwen2.5-Coder 1.5B, Apache-2.0"
+LOCAL = (
+    "Remember that our counts begin at 6:30.",
+    "When do our counts begin?",
+    "Write a file /todo.txt with one line: call Ana on Monday",
+    "Remember: I prefer weights in pounds.",
 )
 DRY = "This report covers the first quarter. Sales rose by 4 %.\n"
 WARM = "Thank you for a good quarter: with your help, sales rose by 4 %.\n"
@@ -65,6 +77,19 @@ def make(name: str, file: Path) -> Session:
     return session
 
 
+def make_local(url: str, file: Path) -> Session:
+    from langchain_openai import ChatOpenAI
+
+    told: dict[str, Any] = {"temperature": 0, "stream_usage": True, "profile": {"max_input_tokens": 8_192}}
+    model = ChatOpenAI(model="qwen", base_url=url, api_key=SecretStr("none"), **told)
+    session = Session(model=model, namespace={}, clock=lambda: datetime(2026, 6, 10, 9, tzinfo=UTC))
+    recording = session.record(file, note=LOCAL_NOTE, overwrite=True)
+    for prompt in LOCAL:
+        session.run(prompt)
+    recording.stop()
+    return session
+
+
 def _paced(line: str) -> str:
     """A line of a tape, its pieces at an even pace: how fast this machine was is no part of the script."""
     value = json.loads(line)
@@ -74,6 +99,8 @@ def _paced(line: str) -> str:
 
 
 if __name__ == "__main__":
-    for one in MODELS:
+    if sys.argv[1:]:
+        make_local(sys.argv[1], HERE / "qwen.jsonl")
+    for one in () if sys.argv[1:] else MODELS:
         made = make(one, HERE / f"{one}.jsonl")
         print(f"{HERE.name}/{one}.jsonl: {made.recording!r}")

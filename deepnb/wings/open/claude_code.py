@@ -19,7 +19,7 @@ from deepnb.wings.open.jsonl import JsonlFormat
 from deepnb.wings.open.values import OTHER_BRANCHES
 
 _SPOKEN = ("user", "assistant")
-_FACTS = {kind: {"type": kind} for kind in (*_SPOKEN, "system", "progress", "attachment")}
+_FACTS: dict[str, dict[str, Any]] = {kind: {"type": kind} for kind in (*_SPOKEN, "system", "progress", "attachment")}
 """What the tree needs to know of most lines of a type: one object for all."""
 _NOTICES = frozenset(("local_command", "api_error", "informational", "away_summary"))
 _TITLES = ("customTitle", "aiTitle", "title")
@@ -38,19 +38,18 @@ def fits(objects: Sequence[Mapping[str, Any]]) -> bool:
 
 def parse(value: dict[str, Any]) -> it.Entry:
     kind = text(value.get("type"))
-    facts: dict[str, Any] = {"type": kind}
+    facts = _FACTS.get(kind) or {"type": kind}
     if value.get("isSidechain"):
-        facts |= {"side": True, "agent": text(value.get("agentId"))}
+        facts = {**facts, "side": True, "agent": text(value.get("agentId"))}
     if kind == "system":
         about = mapping(value.get("compactMetadata"))
-        facts["logical"] = text(value.get("logicalParentUuid"))
-        facts["keeps"] = bool(about.get("preservedSegment") or about.get("preservedMessages"))
+        keeps = bool(about.get("preservedSegment") or about.get("preservedMessages"))
+        facts = {**facts, "logical": text(value.get("logicalParentUuid")), "keeps": keeps}
     data = mapping(value.get("data"))
     if data.get("type") == "agent_progress" and mapping(data.get("message")).get("type") in _SPOKEN:
         mirror = parse({"timestamp": value.get("timestamp"), **mapping(data["message"])})
-        facts |= {"mirror": mirror, "agent": text(data.get("agentId")) or text(value.get("toolUseID"))}
-        facts["call"] = text(value.get("parentToolUseID"))
-    facts = facts if len(facts) > 1 else _FACTS.get(kind, facts)
+        agent, call = text(data.get("agentId")) or text(value.get("toolUseID")), text(value.get("parentToolUseID"))
+        facts = {**facts, "mirror": mirror, "agent": agent, "call": call}
     items = list(_items(kind, value))
     if kind == "system" or (kind == "user" and "toolUseResult" not in value):
         names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
@@ -159,7 +158,8 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
         if n not in out and not (entry.id and entry.id in told):  # a compaction writes what it kept again
             told.add(entry.id)
             main.append(entry)
-            begun |= {roots[n]} if entry.has(it.Prompt, it.Reply) else set()
+            if entry.has(it.Prompt, it.Reply):
+                begun.add(roots[n])
     counts = {
         OTHER_BRANCHES: len({lines[n].id for n in out if lines[n].has(it.Prompt)} - told),
         "commands": sum(e.has(it.Command) for e in main),
@@ -209,9 +209,10 @@ def _parents(lines: list[it.Entry]) -> tuple[list[int | None], int]:
         places[entry.id].append(n)
     above, absent = list[int | None](), 0
     for n, entry in enumerate(lines):
-        name = entry.parent or entry.facts.get("logical")
-        named = [m for m in places.get(name, ()) if m != n] if name else []
-        up = max((m for m in named if m < n), default=min(named, default=None))
+        name, up = entry.parent or entry.facts.get("logical"), None
+        for m in places.get(name, ()) if name else ():  # the last one before it, or else the first one after it
+            if m < n or (up is None and m > n):
+                up = m
         if up is None and n and (entry.parent or entry.has(it.Summary) or _is_boundary(entry)):
             up, absent = n - 1, absent + bool(entry.parent)
         above.append(up)
@@ -267,7 +268,7 @@ def _asks(lines: list[it.Entry], below: Mapping[int, list[int]], n: int) -> bool
 
 
 def _is_boundary(entry: it.Entry) -> bool:
-    return any(isinstance(item, it.Compaction) and not item.cleared for item in entry.items)
+    return entry.facts["type"] == "system" and any(isinstance(i, it.Compaction) and not i.cleared for i in entry.items)
 
 
 def _agents(entries: Iterable[it.Entry], nested: Mapping[Path, list[it.Entry]]) -> list[it.Agent]:

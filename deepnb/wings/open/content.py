@@ -12,7 +12,7 @@ from deepnb.values.budget import NOT_RECORDED, Budget, Rule
 from deepnb.values.messages import SUMMARY, Message, ToolCall
 from deepnb.values.offload import Offload
 from deepnb.wings.open import items as it
-from deepnb.wings.open.json_values import changes, is_memory_file
+from deepnb.wings.open.json_values import memory_changes
 from deepnb.wings.open.values import FileEdit, FileTurn, seconds_between
 
 Told = list[tuple[it.Entry, list[it.Item]]]
@@ -98,7 +98,7 @@ class Builder:
         answered: set[str] = set()
         for entry, items in told:
             for item in items:
-                if isinstance(item, it.Reply | it.Text | it.Thought | it.Tool):
+                if isinstance(item, it.REPLIED):
                     reply = replies[item.key]
                     if not reply.told:
                         reply.told = True
@@ -151,7 +151,7 @@ class Builder:
             self._say(said, "tool results", item.size)
         if asked and not item.error:
             tool = asked[0]
-            edits = [one for one in changes(tool.name, tool.args) if is_memory_file(one[0])]
+            edits = list(memory_changes(tool.name, tool.args))
             before = item.original if len(edits) == 1 else None
             self._edits += (FileEdit(file, tool.id, self._number, before, text, hunks) for file, text, hunks in edits)
 
@@ -209,9 +209,10 @@ def _replies(told: Told) -> dict[str, _Reply]:
     replies: dict[str, _Reply] = {}
     for entry, items in told:
         for item in items:
-            if not isinstance(item, it.Reply | it.Text | it.Thought | it.Tool):
+            if not isinstance(item, it.REPLIED):
                 continue
-            reply = replies.setdefault(item.key, _Reply(entry.at))
+            if (reply := replies.get(item.key)) is None:
+                reply = replies[item.key] = _Reply(entry.at)
             if isinstance(item, it.Tool):
                 reply.tools += [item] if all(tool.id != item.id for tool in reply.tools) else []
             elif not isinstance(item, it.Reply):

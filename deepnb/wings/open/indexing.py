@@ -29,6 +29,9 @@ def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
     """Return the turns of a thread: each begins with a prompt; what comes before the first is one if a model replied."""
     made: list[Told] = [[]]
     for entry in entries:  # a line may end one turn and begin another
+        if not entry.has(it.Prompt):
+            made[-1].append((entry, entry.items))
+            continue
         starts = {n for n, item in enumerate(entry.items) if isinstance(item, it.Prompt)}
         for start, end in pairwise([0, *sorted(starts - {0}), len(entry.items)]):
             made += [[]] if start in starts else []
@@ -46,6 +49,8 @@ def split_turns(entries: Sequence[it.Entry]) -> list[Told]:
 
 def link(agents: Sequence[it.Agent], main: Iterable[it.Entry]) -> list[it.Agent]:
     """Return the agents whose calls are found: by the id that the result of the call names, or by the task's words."""
+    if not agents:
+        return []
     entries = [*main, *(entry for agent in agents for entry in agent.entries)]
     items = [(entry, item) for entry in entries for item in entry.items if isinstance(item, it.Tool | it.Result)]
     by_result = {item.agent: item.id for _, item in items if isinstance(item, it.Result) and item.agent}

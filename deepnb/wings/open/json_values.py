@@ -34,6 +34,8 @@ def array(value: object) -> list[Any]:
 
 
 def count(value: object) -> int:
+    if type(value) is int:
+        return value if 0 <= value < _MOST else 0
     return int(dollars(value) or 0)
 
 
@@ -111,7 +113,8 @@ def is_memory_file(path: str) -> bool:
     return name in NAMES or (name.endswith(".md") and (rule or "memory" in folders))
 
 
-def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
+def memory_changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield what a call changes of files of memory."""
     if (name := tool.lower()) in _SHELLS:
         command = args.get("command") or args.get("cmd") or mapping(args.get("action")).get("command")
         yield from _patched("\n".join(map(text, command)) if isinstance(command, list) else text(command))
@@ -122,7 +125,7 @@ def changes(tool: str, args: Mapping[str, Any]) -> Iterator[Change]:
         yield from _patched(next((text(args[k]) for k in ("input", "patch", "patchText") if args.get(k)), ""))
         return
     path = next((text(args[key]) for key in ("file_path", "filePath", "path") if args.get(key)), "")
-    if not path or text(args.get("command")) == "view":
+    if not is_memory_file(path) or text(args.get("command")) == "view":
         return
     edits = [args, *map(mapping, array(args.get("edits")))]
     sides = (("old_string", "new_string"), ("oldString", "newString"), ("oldText", "newText"), ("old_str", "new_str"))
@@ -146,7 +149,7 @@ def _patched(patch: str) -> Iterator[Change]:
         head, _, rest = line.partition(": ")
         if head == "*** Move to":
             continue
-        if path:
+        if is_memory_file(path):
             yield _file(path, kind, lines)
         path, kind, lines = rest.strip(), head, []
         if line.startswith("*** End Patch"):

@@ -68,6 +68,8 @@ class JsonlFormat:
             return indexed(arrangement, facts)
         finally:
             if collects:
+                gc.freeze()  # and all there is to the oldest generation, which the next collections leave alone
+                gc.unfreeze()
                 gc.enable()
 
     def rows(self, head: Head) -> tuple[SessionRow, ...]:

@@ -32,7 +32,6 @@ from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot, ThreadInfo, ThreadInfos, Turn
 from deepnb.wings.open.opening import open_session as read_session
 from deepnb.wings.open.values import FileEdit, SessionFile
-from deepnb.wings.open.view import context_series
 from deepnb.wiring.options import Options
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ class OpenedWorkspace(Workspace):
         super().__init__(Options(), opener.clock, first=name)
         self.state = OpenedState(self.current, self.home, self.graphs)
         self.threads = Threads(self.state, self.current)
-        self.figures = file.index.turns
+        self.index = file.index
         thread = self.current.thread
         thread.turns = turns_of(file, name)
         thread.root = thread.turns[0].before if thread.turns else Snapshot(name)
@@ -160,7 +159,7 @@ class OpenedWorkspace(Workspace):
         self.home.place = self._place
 
     def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-        return context_series(self.figures)
+        return self.index.fills
 
     def _place(self, home: str) -> Place:
         from deepnb.engine.state_backend import HomeBackend
@@ -292,7 +291,7 @@ class OpenedMemory(SessionMemory):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(edit.path for turn in self._workspace.figures for edit in turn.edits))
+        return tuple(dict.fromkeys(edit.path for turn in self._workspace.index.turns for edit in turn.edits))
 
     def shares(self) -> dict[str, tuple[int, int]]:
         return {}  # what its prompts held is not known
@@ -322,7 +321,7 @@ class OpenedMemory(SessionMemory):
         raise refusal(self._workspace.current.thread.name)
 
     def changes_in(self, turn: Turn) -> bool:
-        return bool(self._workspace.figures[turn.number - 1].edits)
+        return bool(self._workspace.index.turns[turn.number - 1].edits)
 
     def _kept(self, files: Mapping[str, str]) -> dict[str, str]:
         return {path: redact(text) for path, text in files.items()}

@@ -9,7 +9,7 @@ from deepnb.values.errors import NotFoundError
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
 from deepnb.values.text import Listing, excerpt, moment, short_repr
-from deepnb.values.turn import Call, Compacted, Event, ModelEnded, ToolStarted, Usage
+from deepnb.values.turn import Call, Compacted, Event, ModelEnded, ToolStarted, Usage, fills
 
 HIDDEN = "(hidden by the provider)"
 """Stands for thinking that the file holds only in encrypted form."""
@@ -147,6 +147,11 @@ class SessionIndex:
     def usage(self) -> Usage:
         """All tokens spent, those of nested agents included."""
         return sum((turn.usage for turn in self.turns), Usage())
+
+    @cached_property
+    def fills(self) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+        """Tokens of each request, where a compaction came before one, and where each was, as `fills` of turns says it."""
+        return fills(self.turns, lambda call: call.spent.input)
 
 
 @dataclass(frozen=True)

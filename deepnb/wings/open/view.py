@@ -4,12 +4,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from deepnb.values.turn import fills
 from deepnb.views import html as h
 from deepnb.views.bar import MARK, plot_html, sampled, sparkline
 from deepnb.views.text import cost, counted, percent, seconds, short, tokens
 from deepnb.views.view import Picture, table_html, table_text
-from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
+from deepnb.wings.open.values import SessionIndex, SessionRow
 
 _BARS, _SIGNS = 90, 60
 """Columns of the plot, and of the sparkline, that all calls of a session are put into."""
@@ -28,7 +27,7 @@ def opened_view(index: SessionIndex, name: str) -> Picture:
     """Return the first picture of a session that was opened as the thread `name`."""
     rows = [(what, text) for what, text in _rows(index) if text]
     lines, body = [f"{what:<13} {text}" for what, text in rows], [table_html(("", ""), rows)]
-    figures, marks, _ = context_series(index.turns)
+    figures, marks, _ = index.fills
     if len(figures) > 1:
         ends = f"{figures[0]:,} → {figures[-1]:,} tokens over {counted(len(figures), 'call')}"
         ends += f", {counted(index.compactions, 'compaction')} ({MARK})" if marks else ""
@@ -84,7 +83,7 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     cached = f" ({percent(spent.cached, spent.input)} cached)" if spent.cached else ""
     paid = f", {cost(spent.cost)}" if spent.cost is not None else ""
     yield "tokens", f"{spent.input:,} in{cached}, {spent.output:,} out{paid}" if spent.input or spent.output else ""
-    biggest, now = max(context_series(turns)[0], default=0), ""
+    biggest, now = max(index.fills[0], default=0), ""
     exact = any(call.usage is not None for turn in turns for call in turn.calls)
     if (last := index.context) is not None:
         part = f" of {index.window:,} tokens ({percent(last, index.window)})" if index.window and last else " tokens"
@@ -96,10 +95,6 @@ def _rows(index: SessionIndex) -> Iterator[tuple[str, str]]:
     edited = Counter(edit.path for turn in turns for edit in turn.edits)
     yield "memory files", _some([f"{short(path, 60)} ({counted(n, 'edit')})" for path, n in edited.most_common()])
     yield "unreadable", counted(index.bad, "line") if index.bad else ""
-
-
-def context_series(turns: Sequence[FileTurn]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    return fills(turns, lambda call: call.spent.input)
 
 
 def sessions_view(rows: Sequence[SessionRow], place: str) -> Picture:

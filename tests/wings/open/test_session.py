@@ -17,7 +17,7 @@ from deepnb.views.budget import BudgetView
 from deepnb.wings.open import opening
 from deepnb.wings.open.session import OpenedSession, turns_of
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
-from deepnb.wings.open.view import context_series, open_cell, opened_view, size
+from deepnb.wings.open.view import open_cell, opened_view, size
 from tests.memory.test_whose_words import PAGE, Desk, foreign_as_the_users
 from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
@@ -252,8 +252,7 @@ def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: 
 
 
 def test_figures_of_a_file_what_is_not_known_of_them_and_sizes_in_words(tmp_path: Path) -> None:
-    figures = open_session(claude_file(tmp_path)).figures
-    assert context_series(figures)[:2] == ([100, 1_096, 100, 2_096, 100, 996], [4])
+    assert open_session(claude_file(tmp_path)).index.fills[:2] == ([100, 1_096, 100, 2_096, 100, 996], [4])
     text = BudgetView(open_session(claude_file(tmp_path)).budget()).text()
     assert "window unknown" in text and "when the context is compacted is not recorded" in text
     assert "  ?  not recorded" in text and "until the trigger" not in text and "compacts at" not in text
