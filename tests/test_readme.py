@@ -50,7 +50,7 @@ def tasks() -> dict[str, list[str]]:
 
 def test_it_is_read_in_two_minutes() -> None:
     assert len(README.splitlines()) < 150
-    assert README.count("![The first notebook") == 1 == len(re.findall(r"^!\[", README, re.MULTILINE))
+    assert README.count("![A silent film") == 1 == len(re.findall(r"^!\[", README, re.MULTILINE))
 
 
 def test_every_block_of_code_is_run_by_a_test() -> None:

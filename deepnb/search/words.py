@@ -282,6 +282,7 @@ def _first(terms: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 # 10,000 words where the texts are millions, so this is quick and small enough to be kept in memory.
 
 _PLURAL = re.compile(r"(?<=[äöü]\w)(\w*?)(?:ern?|e)$")  # häus|er, mäus|e, büch|ern
+_UMLAUTS = str.maketrans("äöü", "aou")
 SIZES = (3, 4, 5)
 
 
@@ -353,7 +354,7 @@ class _Part:
 
 def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the hash of each n-gram of each word between two spaces, and the word it is of."""
-    words = [word if word.isascii() else bare(word) for word in words]
+    words = [word if word.isascii() else _PLURAL.sub(r"\1", word).translate(_UMLAUTS) for word in words]
     codes = np.frombuffer("".join(f" {word} " for word in words).encode("utf-32-le"), np.uint32).astype(np.uint64)
     sizes = np.array([len(word) + 2 for word in words])
     ends = np.repeat(np.cumsum(sizes), sizes)
@@ -372,6 +373,5 @@ def _grams(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 
 def bare(word: str) -> str:
-    """Return a word without its accents, and without the ending of a German plural where its vowel has changed."""
-    word = _PLURAL.sub(r"\1", word)
+    """Return a word without its accents."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign)) or word

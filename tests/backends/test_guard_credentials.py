@@ -89,6 +89,7 @@ BY_THE_AGENT: dict[str, tuple[str, int, Callable[[int, str], dict[str, str]]]] =
 """Way -> (tool, number of its batch, arguments of the call)."""
 
 
+@pytest.mark.slow
 @every_row("way", BY_THE_AGENT)
 def test_written_by_the_agent(tmp_path: Path, way: str):
     name, batch, args = BY_THE_AGENT[way]

@@ -139,7 +139,7 @@ HOME, DISK = ("/AGENTS.md", "/memory/n.md"), ("/AGENTS.md", "/memory/n.md", "/me
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2, pytest.param(3, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3))])
 @pytest.mark.parametrize("spec", [None, "disk:d", "store:x"])
 def test_the_journal_tells_the_text_after_whatever_was_done(tmp_path: Path, spec: str | None, seed: int):
     store = InMemoryStore()

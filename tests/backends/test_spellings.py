@@ -39,16 +39,17 @@ def state(at: Path) -> dict[str, Any]:
 
 
 def calls(tool: str, paths: list[str]) -> list[AIMessage]:
-    """A message for each path: of several writes to one file that stand in one message, none is made."""
+    """One message that reads all; of several writes to one file in one message none is made, so each has its own."""
     key = "path" if tool in ("ls", "glob", "grep") else "file_path"
     made = [{"name": tool, "args": {key: p, **TOOLS[tool]}, "id": f"c{n}"} for n, p in enumerate(paths)]
-    return [AIMessage(content="", tool_calls=[one]) for one in made]
+    return [AIMessage(content="", tool_calls=some) for some in ([[one] for one in made] if tool in WRITES else [made])]
 
 
 def results(s: Session) -> str:
     return "\n".join(str(e.result) for e in s.turns[-1].events if isinstance(e, ToolEnded))
 
 
+@pytest.mark.slow
 @every_row("tool", TOOLS)
 def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: str):
     root, outside = layout(tmp_path)
@@ -65,6 +66,9 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     assert s.text == "done"
     assert (state(root), state(outside)) == before, "written by a call that the user was not asked about"
     assert SECRET not in results(s).replace(f"'{SECRET}'", "")
+    if tool not in WRITES:
+        assert len(s.turns[0].events) >= 33
+        return
     s.run("go")
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))

@@ -10,7 +10,7 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import Notebook, Workspace, marks
-from tests.support.dashboards import FRONTS
+from tests.support.dashboards import FRONTS, NOTEBOOK_BY_NIGHT
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -43,7 +43,7 @@ chain = ScriptedModel(answers=[printed("one"), printed("two"), printed("three"),
 LAB_ALONE = pytest.mark.parametrize("opened", FRONTS[:1], indirect=True)
 
 
-@pytest.fixture(scope="module", params=FRONTS)
+@pytest.fixture(scope="module", params=NOTEBOOK_BY_NIGHT)
 def opened(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Notebook]:
     name = str(request.param)[:3]
     (workspace.place / name).mkdir()

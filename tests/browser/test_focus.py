@@ -6,7 +6,7 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import Notebook, Workspace, marks
-from tests.support.dashboards import FRONTS
+from tests.support.dashboards import NOTEBOOK_BY_NIGHT
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -62,7 +62,7 @@ def press(notebook: Notebook, cell: Any, name: str, shows: str) -> None:
     notebook.page.wait_for_function(f"wanted => ({FOCUSED})() === wanted", arg=wanted, timeout=15_000)
 
 
-@pytest.mark.parametrize("front", FRONTS)
+@pytest.mark.parametrize("front", NOTEBOOK_BY_NIGHT)
 def test_after_each_action_something_near_has_the_focus(workspace: Workspace, front: str) -> None:
     notebook = workspace.run(f"{front[:3]}.ipynb", [PREPARE, *PANELS], front)
     for source, actions in {**PANELS, **CARDS}.items():

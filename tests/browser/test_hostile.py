@@ -138,7 +138,7 @@ SHOWN = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["untrusted", "trusted"])
+@pytest.mark.parametrize("name", ["untrusted", pytest.param("trusted", marks=pytest.mark.nightly)])
 def test_nothing_runs_in_a_reopened_notebook(workspace: Workspace, name: str) -> None:
     """In JupyterLab, which typesets formulas, too; untrusted HTML goes through its own sanitizer before."""
     place = workspace.place / f"{name}.ipynb"

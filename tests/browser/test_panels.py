@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.browsers import DARK, LIGHT, Workspace, marks
-from tests.support.dashboards import DASHBOARD, FRONTS, TABS, Page, edge, forced_colours
+from tests.support.dashboards import DASHBOARD, FRONTS, NOTEBOOK_BY_NIGHT, TABS, Page, edge, forced_colours
 from tests.support.windows import tight_window
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
@@ -70,7 +70,7 @@ def sees(area: Any, words: str) -> None:
 LAB_ALONE = pytest.mark.parametrize("seen", FRONTS[:1], indirect=True)
 
 
-@pytest.fixture(scope="module", params=[FRONTS[0], pytest.param(FRONTS[1], marks=pytest.mark.nightly)])
+@pytest.fixture(scope="module", params=NOTEBOOK_BY_NIGHT)
 def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]:
     front = str(request.param)
     notebook = workspace.run(f"{front[:3]}.ipynb", CELLS, front, size=(1400, 1200))

@@ -5,13 +5,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from deepagents.backends import FilesystemBackend
 from langchain_core.exceptions import ContextOverflowError
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from deepnb import Session
 from deepnb.backends.guarded import GuardedBackend
@@ -239,12 +242,26 @@ TALK = [
 ]  # fmt: skip
 
 
+@cache
+def flusher() -> Flusher:
+    return Flusher(Session(model="offline").backend)
+
+
+DAYS = (date(2026, 1, 1) + timedelta(days=n) for n in count())
+
+
 def first_flush(answer: Any) -> Any:
-    s = talked(Phased(flush=answer), ["We decided to ship on 2026-12-01. What is the weather?", *"bcd"])
-    return flushes(s)[0].flush
+    """What one answer puts down in the note of a new day."""
+
+    def answered(source: str, question: Any) -> AIMessage:
+        if isinstance(answer, Exception):
+            raise answer
+        return AIMessage(answer)
+
+    going = [HumanMessage("We decided to ship on 2026-12-01. What is the weather?")]
+    return flusher()(SimpleNamespace(above=answered), going, {"messages": going}, f"{next(DAYS)}T09:00")
 
 
-@pytest.mark.slow
 @every_row(("answer", "how", "line"), [
     *((one, "model", "- Ada leads") for one in PUT_DOWN),
     *((one, "rules", "- We decided to ship on 2026-12-01.") for one in (*TALK, RuntimeError("down"), "", " \n")),

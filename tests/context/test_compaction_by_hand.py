@@ -71,6 +71,7 @@ def cases(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]], int, Any]:
     return draw(st.sampled_from(HOMES)), turns, draw(st.integers(0, 120)), draw(NOTES)
 
 
+@pytest.mark.slow
 @given(cases())
 def test_the_next_request_is_smaller_or_all_is_as_it_was(case):
     home, turns, words, flush = case

@@ -169,7 +169,7 @@ def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel)
     assert prompts == [{"prompt": "key for openai (hidden, kept in this process only): ", "password": True}]
     shown = json.dumps(published, default=str)
     assert "key for openai kept in this process only" in shown
-    later = [kernel.run(cell) for cell in ("%agent models", "%agent", "%history", "%config DeepNB", "deepnb", "1 / 0")]
+    later = [kernel.run(cell) for cell in ("%agent models", "1 / 0", "deepnb", "%agent", "%history", "%config DeepNB")]
     assert "key entered here" in later[0].text
     assert KEY not in shown + json.dumps([[r.messages, r.reply] for r in later], default=str)
     held = "from deepnb.models.keys import kept_key; print(kept_key('openai'), len(kept_key('openai').reveal()))"

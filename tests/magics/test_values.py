@@ -146,14 +146,14 @@ def long_values(text: str) -> Iterator[Any]:
     turn = _turn(text, text, 40)
     yield from (turn, replace(turn, error=text), replace(turn, interrupted=text, asked=(call,) * 30), _turn("", ""))
     yield replace(turn, text="", events=(Notice(text),) * 50)
-    yield Turns([turn] * 300)
-    yield from (ThreadInfos([ThreadInfo(f"{text}{n}", 900, 9, n == 3) for n in range(300)]), ThreadInfo(text, 1, 1))
-    sections = [HistorySection(text, text, text, 5, (), Offload(text, text, 5)) for _ in range(300)]
+    yield Turns([turn] * 60)
+    yield from (ThreadInfos([ThreadInfo(f"{text}{n}", 900, 9, n == 3) for n in range(60)]), ThreadInfo(text, 1, 1))
+    sections = [HistorySection(text, text, text, 5, (), Offload(text, text, 5)) for _ in range(60)]
     yield from (HistorySections(sections), HistorySections(sections[:1]), sections[0].offload)
-    diffs = [FileDiff(f"/{n}{text}", text, f"{text}\n{n}\n{text}") for n in range(300)]
+    diffs = [FileDiff(f"/{n}{text}", text, f"{text}\n{n}\n{text}") for n in range(60)]
     yield from (FileDiffs(diffs), diffs[0], FileDiff("/a", None, "line\n" * 5_000))
-    yield from (PendingCalls([call] * 300), call)
-    yield Stack(tuple(Layer(text, text, text, tools=(text,) * 30) for _ in range(90)), text)
+    yield from (PendingCalls([call] * 60), call)
+    yield Stack(tuple(Layer(text, text, text, tools=(text,) * 30) for _ in range(60)), text)
     yield Budget({text: 9, "user": 9}, rule_for(1_000), 9, growth=(1,) * 5_000)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import event, given, settings
+import pytest
+from hypothesis import event, given
 from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
@@ -57,7 +58,7 @@ def step(s: Session, what: str, number: int) -> None:
             s.undo()
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.slow
 @given(STEPS, st.sampled_from((160, 4_000)))
 def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: list[str], budget: int):
     model = Phased(flush="NO_REPLY")

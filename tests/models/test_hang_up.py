@@ -80,8 +80,8 @@ def test_the_server_sees_the_connection_close(monkeypatch, provider, make):
     with waiting() as server:
         s = make(server.url, monkeypatch)
         assert s.rule is not None  # the engine is there, and the server was asked what it is asked before a turn
-        for moment in range(20):
-            server.stage, server.delay = STAGES[moment % len(STAGES)], moment // len(STAGES) * 0.05
+        for moment in range(10):
+            server.stage, server.delay = STAGES[moment % len(STAGES)], moment // len(STAGES) * 0.1
             s.new()
             with pytest.raises(KeyboardInterrupt):
                 s.run("hi")

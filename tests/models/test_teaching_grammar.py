@@ -1,7 +1,7 @@
 """Questions about tables: what is read, and the law that no word is passed over."""
 
 import random
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,8 +32,20 @@ SALES = pd.DataFrame(
 )  # fmt: skip
 
 
+NAMES: dict[str, Any] = {}
+
+
+@cache
+def session() -> Session:
+    return Session(namespace=NAMES)
+
+
 def answer(question: str, **tables: Any) -> str:
-    return Session(namespace=tables or {"crates": CRATES}).run(question).text
+    """The answer in a thread of its own, where these are all variables."""
+    NAMES.clear()
+    NAMES.update(tables or {"crates": CRATES})
+    session().new()
+    return session().run(question).text
 
 
 def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts() -> None:
@@ -43,6 +55,7 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
     assert not NOISE & set(LEXICON)
 
 
+@pytest.mark.slow
 @every_row(("question", "says"), [
     ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
     ("which month had the highest total weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
@@ -178,6 +191,7 @@ def same_meaning(word: str, other: str) -> bool:
     return one == two or {one[0], two[0]} <= {"!", "n"} or {word, other} == {"after", "above"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [7, pytest.param(20, marks=pytest.mark.nightly)])
 def test_no_word_can_be_changed_or_added_without_another_question_or_a_refusal(count: int) -> None:
     found = parse_frame(describe("crates", CRATES))

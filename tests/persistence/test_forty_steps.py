@@ -1,5 +1,6 @@
 """The same script of forty steps gives the same turns, files, ledger and journal wherever a session is kept."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -27,12 +28,16 @@ def compare(one: dict[str, Any], two: dict[str, Any]) -> None:
             assert two[thread][part] == value[part], (thread, part)
 
 
+@cache
+def in_memory() -> Any:
+    with played(Session(forty_steps.model(), **forty_steps.options())) as s:
+        return forty_steps.left(s)
+
+
 @pytest.mark.slow
 def test_the_same_in_memory_and_kept_and_after_a_restart(where):
-    with played(Session(forty_steps.model(), **forty_steps.options())) as s:
-        in_memory = forty_steps.left(s)
     with played(Session(forty_steps.model(), persist=where, **forty_steps.options())) as s:
         kept = forty_steps.left(s)
-    compare(in_memory, kept)
+    compare(in_memory(), kept)
     with Session(forty_steps.model(), persist=where, **{**forty_steps.options(), "approve": "outside"}) as s:
-        compare(in_memory, forty_steps.left(s))
+        compare(in_memory(), forty_steps.left(s))

@@ -66,6 +66,7 @@ def _say(sessions: list[Session], *prompts: str) -> None:
             session.run(f"{prompt}: {WORDS}")
 
 
+@pytest.mark.slow
 def test_all_that_is_seen_of_a_kept_thread_is_what_is_seen_of_one_in_memory(tmp_path: Path) -> None:
     kept, held = Session(Talker(), persist=tmp_path / "k.db"), Session(Talker())
 

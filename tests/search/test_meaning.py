@@ -34,6 +34,7 @@ def test_questions_in_other_words_find_nine_tenths_of_what_vectors_alone_find(
     assert [query for query in paraphrases.nonsense() if index.search(query)] == []
 
 
+@pytest.mark.nightly
 def test_nonsense_finds_nothing_and_abstracts_are_ranked_as_well_as_by_plain_full_text_search() -> None:
     """Without an embedder; abstracts of each form, and of several mixed."""
     rows = list(meaning.rows())

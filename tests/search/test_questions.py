@@ -111,6 +111,7 @@ def test_the_fused_search_finds_more_than_plain_passages() -> None:
     assert means["fused, no model"][tokens] > means["BM25, fixed passages"][tokens] + 0.02
 
 
+@pytest.mark.slow
 def test_documents_are_ranked_as_well_as_by_plain_full_text_search() -> None:
     """On the frozen set, by nDCG@10 and by recall@6."""
     assert [row.what for row in documents.rows() if not row.ok] == []

@@ -1,10 +1,13 @@
 """Errors by kind, each one line with what to do; names that no file has, and half characters, which raise no others."""
 
+import contextlib
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import deepnb
 from deepnb import DeepnbError, Session
@@ -90,20 +93,27 @@ NAMES = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory) -> Iterator[Session]:
+    """One session, which goes on whatever it was asked for."""
+    place = tmp_path_factory.mktemp("names")
+    (place / "loop").symlink_to("loop")
+    (place / "there.txt").write_text("x")
+    s = Session(model=Scripted(answers=["ok"] * 200))
+    s.run("hi")
+    with contextlib.chdir(place):
+        yield s
+
+
+@pytest.mark.slow
 @wing("open")
 @wing("package")
 @every_row("take", TAKES)
 @every_row("name", NAMES)
-def test_a_name_that_no_file_has_is_one_line(take: str, name: str, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    if not (tmp_path / "loop").is_symlink():
-        (tmp_path / "loop").symlink_to("loop")
-        (tmp_path / "there.txt").write_text("x")
-    s = Session(model=Scripted(answers=["ok"] * 2))
-    s.run("hi")
-    error = refused("", TAKES[take], s, NAMES[name])
+def test_a_name_that_no_file_has_is_one_line(asked: Session, take: str, name: str) -> None:
+    error = refused("", TAKES[take], asked, NAMES[name])
     assert "\n" not in (said := str(error)) and len(said) < 300, said[:300]
-    assert s.run("and now?").text == "ok"
+    assert asked.run("and now?").text == "ok"
 
 
 HALF = "half \ud83d here"

@@ -95,8 +95,7 @@ def test_a_closed_session_begins_no_turn_and_closing_stops_the_one_that_runs():
 
 
 def test_the_root_exports_what_a_user_holds_in_hand():
-    for name in deepnb.__all__:
-        assert getattr(deepnb, name) is not None
+    assert all(getattr(deepnb, name) is not None for name in deepnb.__all__) and {*deepnb.__all__} <= {*dir(deepnb)}
     assert {"Session", "Turn", "TextDelta", "Snapshot", "Decision", "PendingCall", "Budget", "Subagent"} < {
         *deepnb.__all__
     }

@@ -11,7 +11,7 @@ import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from deepagents.backends.utils import create_file_data, file_data_to_string
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -144,6 +144,7 @@ def walk(steps: str) -> list[tuple[str, int]]:
     return [(op, int(pick or 0)) for op, _, pick in parts]
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("kind", HOMES)
 @example(steps=walk("run, add, file"))
@@ -154,6 +155,7 @@ def walk(steps: str) -> list[tuple[str, int]]:
 @example(steps=walk("add, run, add, run, rewind memory: 1, run, rewind memory, run"))
 @example(steps=walk("file, run, add, file, run, run, rewind: 1, run, rewind, run"))
 @example(steps=walk("add, run, new, run, remove, switch, run"))
+@settings(max_examples=settings().max_examples // 2)  # in each of the homes
 @given(steps=st.lists(st.tuples(st.sampled_from(OPS), st.integers(0, 9)), max_size=8))
 def test_after_any_walk_files_memory_and_the_memory_of_each_turn_are_what_they_were(kind: str, steps: Any) -> None:
     with opener(kind) as open_:

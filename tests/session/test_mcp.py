@@ -10,7 +10,6 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -404,34 +403,36 @@ def odd() -> Iterator[Session]:
         yield one
 
 
-@cache
-def offered(session: Session, kind: str) -> dict[str, Any]:
-    """What each tool takes, by its name, as a server of this kind is sent it."""
-    model, server = strict(kind, [Say("Hello.")])
-    session.use(model)
-    assert session.run("hello").text == "Hello." and not server.refused
-    tools = [one.get("function", one) for one in server.requests[-1]["tools"]]
-    return {one["name"]: (one.get("parameters") or one.get("input_schema") or {}).get("properties") for one in tools}
-
-
 @pytest.mark.slow
 @every_row("kind", ["openai", "anthropic"])
-@every_row("what", ODD)
-def test_each_is_called_and_answers(odd, what, kind):
-    one = ODD[what]
-    (name,) = (tool.name for tool in odd.options.tools if tool.offer.own == one.name)
-    parameters = offered(odd, kind)[name] or {}
-    own = [key for key in one.args if key not in parameters]
-    sent = [key for key in parameters if key not in one.args]
-    args = {dict(zip(own, sent, strict=False)).get(key, key): value for key, value in one.args.items()}
-    assert {*args} <= {*parameters}
-    model, server = strict(kind, [[Use(name, args, id=f"call_{len(odd.turns)}")], Say("Done.")])
+def test_each_is_called_and_answers(odd, kind):
+    model, server = strict(kind, [Say("Hello.")])
     odd.use(model)
-    turn = odd.run(what)
-    (ended,) = (e for e in turn.events if isinstance(e, ToolEnded))
-    said = one.says or ("" if one.gives else f"{ARGUMENTS}{json.dumps(one.args, sort_keys=True, ensure_ascii=False)}")
+    assert odd.run("hello").text == "Hello." and not server.refused
+    tools = [one.get("function", one) for one in server.requests[-1]["tools"]]
+    offered = {one["name"]: (one.get("parameters") or one.get("input_schema") or {}).get("properties") for one in tools}
+    names = {tool.offer.own: tool.name for tool in odd.options.tools}
+    calls, expected = [], {}
+    for what, one in ODD.items():
+        parameters = offered[names[one.name]] or {}
+        own = [key for key in one.args if key not in parameters]
+        sent = [key for key in parameters if key not in one.args]
+        args = {dict(zip(own, sent, strict=False)).get(key, key): value for key, value in one.args.items()}
+        assert {*args} <= {*parameters}, what
+        calls.append(Use(names[one.name], args, id=f"call_{len(calls)}"))
+        said = json.dumps(one.args, sort_keys=True, ensure_ascii=False)
+        expected[calls[-1].id] = (what, one.says or ("" if one.gives else f"{ARGUMENTS}{said}"), one.fails)
+    strict(kind, [calls, Say("Done.")])
+    turn = odd.run("call all")
     assert (turn.text, server.refused) == ("Done.", [])
-    assert said in ended.result and ended.status == ("error" if one.fails else "ok")
+    ended = {e.id: e for e in turn.events if isinstance(e, ToolEnded)}
+    assert {*ended} == {*expected}
+    wrong = [
+        (what, ended[id_].result[:200])
+        for id_, (what, said, fails) in expected.items()
+        if said not in ended[id_].result or ended[id_].status != ("error" if fails else "ok")
+    ]
+    assert not wrong
 
 
 @pytest.mark.slow

@@ -143,6 +143,7 @@ def played(function: Any, name: str, /, **arguments: Any) -> tuple[str, Any]:
         return (told or ended)[-1], turn
 
 
+@pytest.mark.slow
 def test_every_signature_works_or_is_refused_when_it_is_added_with_what_to_write():
     wrong, works, cases = [], 0, list(signatures())
     for function, sent, expected in cases:

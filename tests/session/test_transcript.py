@@ -108,6 +108,7 @@ def test_an_interrupted_turn_goes_on_without_saying_anything_twice(kind: type, t
     end = s.transcript().iloc[-1]
     assert end["what"] == "end" and (kind is not TextDelta or end["text"].startswith("I"))
     check(s)
+    s.options.model.delay = 0
     if then == "a new prompt":
         s.run("never mind")
     else:

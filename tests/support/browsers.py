@@ -126,9 +126,9 @@ def started_chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def open_chromium(width: int = 1280, height: int = 1000) -> Iterator[Any]:
+def open_chromium(width: float = 1280, height: float = 1000, scale: float = 1) -> Iterator[Any]:
     with started_chromium() as browser:
-        yield browser.new_context(viewport={"width": width, "height": height})
+        yield browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
 
 
 def written(place: Path, sources: Sequence[str]) -> Path:
@@ -219,7 +219,8 @@ class Notebook:
         inputs = self.page.locator(".jp-InputArea-editor", has_text=source)
         return self.page.locator(".jp-CodeCell").filter(has=inputs).last
 
-    def ask(self, source: str) -> Any:
+    def add(self) -> Any:
+        """Add a cell below the last one, to type in."""
         cells = self.page.locator(".jp-CodeCell")
         at = cells.count()
         cells.last.locator(".cm-content").click()
@@ -229,6 +230,10 @@ class Notebook:
         cell.wait_for()
         self.page.keyboard.press("Enter")
         cell.locator(".cm-focused").wait_for()
+        return cell
+
+    def ask(self, source: str) -> Any:
+        cell = self.add()
         self.page.keyboard.insert_text(source)
         self.page.keyboard.press("Control+Enter")
         cell.locator(".jp-InputPrompt", has_text=re.compile(r"\*|\d")).wait_for()

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.browsers import Notebook
 
 DASHBOARD = "%agent dashboard"
 TABS = ("Memory", "Budget", "History", "Skills", "Prompt", "Threads")
 FILLED = "cell => [...cell.querySelectorAll('.widget-tab-contents > *')].some(n => n.offsetHeight > 20 && n.innerText.trim())"
 FRONTS = ("lab/tree", "notebooks")
+NOTEBOOK_BY_NIGHT = (FRONTS[0], pytest.param(FRONTS[1], marks=pytest.mark.nightly))
 
 # Whether an element's border is drawn in a colour that can be told from what is behind it.
 SEEN = """

@@ -1,8 +1,10 @@
-"""`python -m tests.support.screenshots [DIR]` takes the pictures of README and the reference in JupyterLab, of what it really shows."""
+"""`python -m tests.support.screenshots [DIR]` takes the pictures of the reference in JupyterLab, of what it really shows."""
 
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,19 +26,6 @@ class Picture:
 
 PICTURES = (
     Picture(
-        "first_agent",
-        (
-            LOAD,
-            "%agent --quiet --as seen What is in the DataFrame planets?",
-            "%%agent\nRemember that I prefer metric units with one decimal place",
-            "%memory diff",
-            "calls = %agent budget",
-        ),
-        "%%agent",
-        "summary",
-        900,
-    ),
-    Picture(
         "dashboard",
         (
             LOAD,
@@ -50,7 +39,7 @@ PICTURES = (
         ),
         "%agent dashboard",
         ".lm-TabBar-tabLabel:text-is('Budget')",
-        760,
+        840,
     ),
     Picture(
         "approval",
@@ -79,18 +68,25 @@ def take(picture: Picture, context: Any, address: str, target: Path) -> None:
     lab.page.close()
 
 
-def main(directory: Path) -> None:
-    directory.mkdir(exist_ok=True)
+@contextmanager
+def stage(cells: Mapping[str, Sequence[str]], *size: float) -> Iterator[tuple[Any, str]]:
+    """Start JupyterLab with notebooks of these cells beside the course, and a Chromium; yield its context and the address."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         shutil.copytree(HERE, place / "notebooks")
+        for title, sources in cells.items():
+            written(place / "notebooks" / f"{title}.ipynb", sources)
+        with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium(*size) as context:
+            yield context, address
+
+
+def main(directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
+    with stage({picture.name: picture.cells for picture in PICTURES}) as (context, address):
         for picture in PICTURES:
-            written(place / "notebooks" / f"{picture.name}.ipynb", picture.cells)
-        with jupyter_lab(place / "notebooks", place / "home") as address, open_chromium(1200, 900) as context:
-            for picture in PICTURES:
-                target = directory / f"{picture.name}.png"
-                take(picture, context, address, target)
-                print(f"{target.name}: {target.stat().st_size / 1000:.0f} kB")
+            target = directory / f"{picture.name}.png"
+            take(picture, context, address, target)
+            print(f"{target.name}: {target.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -328,11 +329,19 @@ def _anthropic_tools(tools: Iterable[Any]) -> Iterator[str]:
         for name in schema.get("properties") or ():
             if not re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", name):
                 yield f"{where}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{{1,64}}$'"
-        try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError:
+        if not _is_schema(json.dumps(schema)):
             yield f"{where}.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12"
         yield from (f"{where}.input_schema: {problem}" for problem in _schema(schema, schema, strict=False))
+
+
+@cache
+def _is_schema(text: str) -> bool:
+    """Each request describes the same tools."""
+    try:
+        Draft202012Validator.check_schema(json.loads(text))
+    except SchemaError:
+        return False
+    return True
 
 
 # -- Google and Ollama

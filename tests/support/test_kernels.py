@@ -9,7 +9,6 @@ import time
 import pytest
 
 from tests import IMPORT_TESTS, ROOT
-from tests.support.forks import python
 from tests.support.kernels import Pool
 
 LEFT = (
@@ -47,7 +46,6 @@ print(found)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.kernel
 def test_what_one_file_left_behind_is_not_there_for_the_next(kernels: Pool) -> None:
     first = kernels.clean()
@@ -67,18 +65,7 @@ def test_what_one_file_left_behind_is_not_there_for_the_next(kernels: Pool) -> N
     assert "nothing remembered yet" in second.ok("%load_ext deepnb\n%memory").text
 
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
-
-
-def ran(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*python(), "-c", code], capture_output=True, text=True, timeout=60)
-
-
-def begun(code: str) -> tuple[subprocess.Popen[str], int]:
-    process = subprocess.Popen(
-        [*python(), "-c", f"import os, time; print(os.getpid(), flush=True); {code}"], stdout=subprocess.PIPE, text=True
-    )
-    return process, int(process.stdout.readline())
+pytestmark = [pytest.mark.nightly, pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no forks here")]
 
 
 def gone(number: int) -> bool:
@@ -86,20 +73,6 @@ def gone(number: int) -> bool:
     while os.path.exists(f"/proc/{number}") and time.monotonic() < until:
         time.sleep(0.01)
     return not os.path.exists(f"/proc/{number}")
-
-
-def test_an_error_a_signal_and_a_kill_end_both() -> None:
-    failed = ran("1 / 0")
-    assert failed.returncode == 1 and failed.stderr.endswith("ZeroDivisionError: division by zero\n")
-    assert ran("import os; os.kill(os.getpid(), 9)").returncode == -signal.SIGKILL
-    process, _ = begun("time.sleep(60)")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT
-    process, number = begun("time.sleep(60)")
-    process.kill()
-    process.communicate(timeout=60)  # whose other end the fork has
-    assert gone(number)
 
 
 STARTER = """

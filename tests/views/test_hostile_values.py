@@ -34,7 +34,7 @@ def test_there_are_many_and_each_is_another() -> None:
     assert len(functions()) >= 20
 
 
-@pytest.mark.parametrize("of", [pytest.param(3, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("of", [pytest.param(6, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)])
 @every_row(("at", "text"), enumerate(hostile.SHORT), ids=NAMES)
 def test_no_field_of_any_view_gets_out_of_its_place(at: int, text: str, of: int) -> None:
     for name, view in views(text, at, of):
@@ -149,6 +149,7 @@ def test_no_style_of_the_models_own_survives():
 
 
 @pytest.mark.slow
+@every_row("length", [20_000, 200_000])
 @every_row("piece", ["a", "[", "![", "*a **b ", "`", "<", "> ", "- ", "|a", "&", "\\", "[a](", "_a", "![\n", "- a\n"])
-def test_a_megabyte_is_shown(piece):
-    harmless(markdown_html((piece * 1_000_000)[:1_000_000]))
+def test_any_length_is_shown_as_markdown_or_as_it_is(piece, length):
+    harmless(markdown_html((piece * length)[:length]))

@@ -291,7 +291,9 @@ def plural(count: int, noun: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.hypothesis  # a law: .ci/nightly draws new walks
-@pytest.mark.parametrize(("home", "seed"), [("kernel", 3), ("kernel", 8), ("directory", 7), *NEW])
+@pytest.mark.parametrize(
+    ("home", "seed"), [("kernel", 3), pytest.param("kernel", 8, marks=pytest.mark.nightly), ("directory", 7), *NEW]
+)
 def test_the_dashboard_is_what_is_sent_and_kept_after_each_action(shell: Shell, tmp_path: Path, home: str, seed: int):
     with patch.object(shell.ip._deepnb.scene, "screen", Cell()):
         walk = Walk(shell, tmp_path if home == "directory" else None, seed)

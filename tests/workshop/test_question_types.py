@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from deepnb.workshop.exact import cell
 from deepnb.workshop.namespace import namespace_tools
@@ -95,6 +96,7 @@ def questions(kind: Kind) -> Iterator[tuple[dict[str, Any], Any]]:
     )
 
 
+@pytest.mark.slow
 def test_every_answer_is_right_or_its_error_names_type_and_example():
     wrong, refused, asked = [], [], 0
     made = kinds()

@@ -42,7 +42,7 @@ SLOW = "'word ' * 3_000, 'Here I go.'"
 WRITES = "call('write_file', file_path='/work/a.md', content='hello'), 'It is written.'"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fifty_turns_beside_two_kernels_on_one_directory(tmp_path: Path) -> None:
     """Each message is the protocol's; of 200 edits none is lost or doubled, and each is told as whose it is."""
     here, turns, each = tmp_path / "memory", 50, 78
@@ -141,6 +141,7 @@ def test_a_thread_goes_on_in_a_notebook_and_back(tmp_path: Path) -> None:
         assert len(after.switch(after.threads[-1].name) and after.turns) == 4
 
 
+@pytest.mark.slow
 def test_what_is_cancelled_is_kept_and_a_call_that_was_not_decided_is_asked_about_again(tmp_path: Path) -> None:
     async def talk() -> None:
         async with connected(tmp_path, answers=f"{WRITES}, {SLOW}") as client:
@@ -206,6 +207,7 @@ class Raw:
         return said
 
 
+@pytest.mark.slow
 def test_what_is_no_message_is_one_line_and_a_flood_is_answered(tmp_path: Path) -> None:
     agent = Raw(tmp_path, "--keep", "memory")
     bad = [b"hello", b"[1, 2]", b"42", b"{", b"\xff\xfe", b'{"id": 1.5, "method": "x"}', b'{"method": 3}', b"[" * 9_000]
@@ -226,6 +228,7 @@ def test_what_is_no_message_is_one_line_and_a_flood_is_answered(tmp_path: Path) 
     assert "tea" in (tmp_path / "memory" / "AGENTS.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_client_that_dies_leaves_no_process_and_loses_nothing(tmp_path: Path) -> None:
     """While a call waits for approval, and while the model answers."""
     going = "deepnb: the client has gone: its turn was stopped with all kept, and what needs approval waits"
