@@ -45,12 +45,12 @@ def parse(value: dict[str, Any]) -> it.Entry:
         about = mapping(value.get("compactMetadata"))
         keeps = bool(about.get("preservedSegment") or about.get("preservedMessages"))
         facts = {**facts, "logical": text(value.get("logicalParentUuid")), "keeps": keeps}
-    data = mapping(value.get("data"))
+    data = mapping(value.get("data")) if "data" in value else {}
     if data.get("type") == "agent_progress" and mapping(data.get("message")).get("type") in _SPOKEN:
         mirror = parse({"timestamp": value.get("timestamp"), **mapping(data["message"])})
         agent, call = text(data.get("agentId")) or text(value.get("toolUseID")), text(value.get("parentToolUseID"))
         facts = {**facts, "mirror": mirror, "agent": agent, "call": call}
-    items = list(_items(kind, value))
+    items = _assistant(value) if kind == "assistant" else list(_user(value) if kind == "user" else _items(kind, value))
     if kind == "system" or (kind == "user" and "toolUseResult" not in value):
         names = (("id", "sessionId"), ("cwd", "cwd"), ("version", "version"))
         items += (it.Fact(text(value.get(key)), 0, name) for name, key in names if text(value.get(key)))
@@ -60,10 +60,6 @@ def parse(value: dict[str, Any]) -> it.Entry:
 
 def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
     match kind:
-        case "user":
-            yield from _user(value)
-        case "assistant":
-            yield from _assistant(value)
         case "system" if value.get("subtype") == "compact_boundary":
             about = mapping(value.get("compactMetadata"))
             cause: Cause = "by hand" if about.get("trigger") == "manual" else "trigger"
@@ -125,17 +121,16 @@ def _said(said: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
         yield it.Context(said, size)
 
 
-def _assistant(value: Mapping[str, Any]) -> Iterator[it.Item]:
+def _assistant(value: Mapping[str, Any]) -> list[it.Item]:
     message = mapping(value.get("message"))
     if (model := text(message.get("model"))) == "<synthetic>" or value.get("isApiErrorMessage"):
-        yield it.Note(content_text(message.get("content")))
-        return
+        return [it.Note(content_text(message.get("content")))]
     key = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
     told = mapping(message.get("usage"))
     cached, out = count(told.get("cache_read_input_tokens")), count(told.get("output_tokens"))
     given = count(told.get("input_tokens")) + cached + count(told.get("cache_creation_input_tokens"))
-    yield it.Reply(key=key, model=model, usage=Usage(given, out, cached) if given or out else None)
-    yield from it.reply_items(message.get("content"), key)
+    usage = Usage(given, out, cached) if given or out else None
+    return [it.Reply("", 0, key, model, usage), *it.reply_items(message.get("content"), key)]
 
 
 _META = 1 << 20
@@ -163,7 +158,7 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
     counts = {
         OTHER_BRANCHES: len({lines[n].id for n in out if lines[n].has(it.Prompt)} - told),
         "commands": sum(e.has(it.Command) for e in main),
-        "queued prompts": sum(isinstance(i, it.Context) and i.source == "queued prompt" for e in main for i in e.items),
+        "queued prompts": sum(e.facts["type"] == "attachment" and e.has(it.Context) for e in main),
     }
     notices = []
     if absent:

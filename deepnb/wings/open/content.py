@@ -220,7 +220,7 @@ def _replies(told: Told) -> dict[str, _Reply]:
             else:
                 reply.model = item.model or reply.model
                 reply.summary |= item.summary
-                if (one := reply.usage) and (two := item.usage):
+                if (one := reply.usage) and (two := item.usage) and one != two:
                     given, out = max(one.input, two.input), max(one.output, two.output)
                     cost = one.cost if two.cost is None else two.cost
                     reply.usage = values.Usage(given, out, max(one.cached or 0, two.cached or 0), cost)

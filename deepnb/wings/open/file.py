@@ -39,10 +39,8 @@ class BadLines:
 def json_lines(file: BinaryIO, bad: BadLines) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number from 1, object) of the lines that hold one; others but blank ones are added to `bad`."""
     for number, raw in enumerate(file, 1):
-        body = raw.strip()
-        if number == 1 and body.startswith(BOM):
-            body = body[len(BOM) :]
-        if not body:
+        body = raw.removeprefix(BOM) if number == 1 else raw
+        if body.isspace() or not body:
             continue
         if (value := object_of(body)) is None:
             bad.count += 1
@@ -58,7 +56,7 @@ def object_of(body: bytes) -> dict[str, Any] | None:
         value = _quick(body)
     except (ValueError, RecursionError):
         try:
-            value = json.loads(body.decode())
+            value = json.loads(body.strip().decode())
         except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None

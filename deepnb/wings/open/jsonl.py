@@ -54,7 +54,9 @@ class JsonlFormat:
                 arrangement.notices.append(f"lines of nested agents' files that can't be read: {bad_nested.count:,}")
             if bad.last:
                 arrangement.notices.append("the last line is cut: its writer may still be at work")
-            found = _facts(scanned[0]) | {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
+            found = _facts(scanned[0])
+            if "window" in found:  # of the lines that are the session as it stands
+                found |= {k: v for k, v in _facts(arrangement.main).items() if k == "window"}
             id_ = found.get("id") or head.path.stem
             if session not in (None, id_):
                 raise NotFoundError(f"{head.path} has no session {session}", f"its session is {id_}")

@@ -198,4 +198,5 @@ class SessionRows(Listing[SessionRow]):
 
 def seconds_between(start: str, end: str) -> float:
     """Return seconds from one ISO timestamp to another; 0.0 if they do not say, or clocks went back."""
-    return max(0.0, moment(end) - moment(start)) if moment(start) else 0.0
+    first = moment(start)
+    return max(0.0, moment(end) - first) if first else 0.0
