@@ -153,11 +153,11 @@ def arrange(entries: list[it.Entry], nested: dict[Path, list[it.Entry]]) -> it.A
         if n not in out and not (entry.id and entry.id in told):  # a compaction writes what it kept again
             told.add(entry.id)
             main.append(entry)
-            if entry.has(it.Prompt, it.Reply):
+            if roots[n] not in begun and entry.has(it.Prompt, it.Reply):
                 begun.add(roots[n])
     counts = {
         OTHER_BRANCHES: len({lines[n].id for n in out if lines[n].has(it.Prompt)} - told),
-        "commands": sum(e.has(it.Command) for e in main),
+        "commands": sum(e.facts["type"] == "user" and e.has(it.Command) for e in main),
         "queued prompts": sum(e.facts["type"] == "attachment" and e.has(it.Context) for e in main),
     }
     notices = []
@@ -191,7 +191,8 @@ def _once(entries: list[it.Entry]) -> tuple[list[it.Entry], int]:
             moved.add(entry.id)
         elif entry.id:
             first[entry.id] = len(out)
-        compacted = len(out) if _is_boundary(entry) else compacted
+        if _is_boundary(entry):
+            compacted = len(out)
         out.append(entry)
     return out, again
 

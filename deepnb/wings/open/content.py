@@ -133,12 +133,12 @@ class Builder:
                 self._events.append(kind(item.text, self._calls, path))
         if not again:
             self._events.append(values.ModelEnded(call, path))
-        self._events += (values.ToolStarted(tool.id, tool.name, tool.args, path) for tool in reply.tools)
+        self._events += [values.ToolStarted(tool.id, tool.name, tool.args, path) for tool in reply.tools]
         if not path:
-            text = "".join(item.text for item in reply.said if isinstance(item, it.Text))
-            asked = tuple(ToolCall(tool.id, tool.name, tool.args) for tool in reply.tools)
-            self._say(Message(key, "assistant", text, asked), "assistant", 0)
-            self._visible.parts["assistant"] += sum(item.size for item in (*reply.said, *reply.tools))
+            text = "".join([item.text for item in reply.said if isinstance(item, it.Text)])
+            asked = tuple([ToolCall(tool.id, tool.name, tool.args) for tool in reply.tools])
+            size = sum([item.size for item in (*reply.said, *reply.tools)])
+            self._say(Message(key, "assistant", text, asked), "assistant", size)
 
     def _result(self, item: it.Result, asked: tuple[it.Tool, str] | None, entry: it.Entry, path: values.Path) -> None:
         name = asked[0].name if asked else item.name

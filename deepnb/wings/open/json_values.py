@@ -51,7 +51,7 @@ def size(value: object) -> int:
     if isinstance(value, str):
         return len(value) + 2
     if isinstance(value, dict):
-        return sum(size(key) + size(one) + 3 for key, one in value.items())
+        return sum([size(key) + size(one) + 3 for key, one in value.items()])
     return sum(map(size, value)) + 2 if isinstance(value, list) else 4
 
 
@@ -94,9 +94,11 @@ def content_text(content: object) -> str:
 NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
 """Files that agents read as their memory, wherever they are."""
 
-_TOOLS = (
-    *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
-    *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
+_TOOLS = frozenset(
+    (
+        *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
+        *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
+    )
 )
 _SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
 Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
