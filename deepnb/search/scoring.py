@@ -302,7 +302,7 @@ STRANGE = 1.75
 nonsense the nearest of 200 notes were 2.5 to 4.6 above the mean, where chance gives 3.3."""
 OUTLIER = 0.9
 """How far the deviations of few texts can go: n of them are at most sqrt(n - 1) above the mean."""
-ASKED = 4
+ASKED = 6
 """Rare words that explain a query, however many it has."""
 PAIR = 0.7
 """What a pair of Chinese characters that stands nowhere is of a word: it may be the end of one and the head of another."""
