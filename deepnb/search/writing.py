@@ -12,6 +12,7 @@ from deepnb.search.days import IN_FIGURES, day_of, is_date
 from deepnb.search.words import (
     FILES,
     HEAD,
+    LONGEST,
     MARK,
     chunk_key,
     chunk_range,
@@ -31,6 +32,8 @@ from deepnb.values.errors import LimitError
 PROSE = 0.1
 """The part of a document that is paragraphs of prose, at least; talks and lists of notes have none."""
 
+_SINGLE = 200_000
+"""Tokens of one word that are known again in the next file, some 15 MB."""
 _BATCH = 4_000_000
 """Characters of text that one transaction writes, about."""
 
@@ -62,12 +65,16 @@ class Prepared:
             yield HEAD | chunk_key(number, chunk.number), head
 
 
-def prepared(path: str, text: str, hash_: bytes) -> Prepared:
+def prepared(path: str, text: str, hash_: bytes, known: set[str]) -> Prepared:
+    """Return what is to be written of a file; `known` are tokens that are one word in lower case, this one's are added."""
     found = cut(text)
     pieces = [text[unit.a : unit.b] for unit in found.units]
     tokens = text.split()
     different = set(tokens)
-    as_is = is_plain(text)
+    new = different - known
+    known |= {t for t in new if t.isalpha() and t.islower() and t.isascii() and len(t) <= LONGEST}
+    others = new - known
+    as_is = text.isascii() and all(map(is_plain, others))
     title = re.sub(r"\.\w{1,5}$", "", re.split(r"[/\\]", path)[-1])
     heads = [f"{title} {chunk.heading}" for chunk in found.chunks]
     return Prepared(
@@ -76,8 +83,8 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
         text=text,
         cut=found,
         bodies=tuple(_bodies(found.units, pieces, as_is)),
-        names=tuple(_names(text, tokens, found.units)),
-        words=set().union(*map(words_in, different)),
+        names=tuple(_names(text, filter(set(filter(names_in, others)).__contains__, tokens), found.units)),
+        words=(different - others).union(*map(words_in, others)),
         heads=tuple(heads if as_is and indexed(title) == title else map(indexed, heads)),
         days=tuple(_days(path, found, pieces)),
     )
@@ -86,13 +93,15 @@ def prepared(path: str, text: str, hash_: bytes) -> Prepared:
 def batches(files: Mapping[str, str | None], known: Mapping[str, bytes]) -> Iterator[list[tuple[str, Prepared | None]]]:
     """Yield what must be written, some megabytes at a time: a file whose hash is known is left out."""
     batch: list[tuple[str, Prepared | None]] = []
-    size = 0
+    size, single = 0, set[str]()
     for path, text in files.items():
         if text is None:
             if path in known:
                 batch.append((path, None))
         elif (hash_ := content_hash(text := plain(text))) != known.get(path):
-            batch.append((path, prepared(path, text, hash_)))
+            if len(single) > _SINGLE:
+                single.clear()
+            batch.append((path, prepared(path, text, hash_, single)))
             size += len(text)
         if size > _BATCH:
             yield batch
@@ -211,7 +220,7 @@ def bump(db: Database) -> None:
 
 
 def _erase(db: Database, number: int, path: str) -> Prepared:
-    old = prepared(path, _text(db, number), b"")
+    old = prepared(path, _text(db, number), b"", set())
     units, chunks = file_range(number), chunk_range(number)
     sql = "INSERT INTO words (words, rowid, body) VALUES ('delete', ?, ?)"
     keys = old.keys(number)
@@ -274,11 +283,11 @@ def _bodies(units: tuple[Unit, ...], pieces: list[str], plain: bool) -> Iterator
         yield (piece if plain else indexed(piece)) + of
 
 
-def _names(text: str, tokens: list[str], units: tuple[Unit, ...]) -> Iterable[tuple[int, str]]:
-    """Return the identifiers of each unit, once each; `tokens` are all of the text's."""
+def _names(text: str, tokens: Iterable[str], units: tuple[Unit, ...]) -> Iterable[tuple[int, str]]:
+    """Return the identifiers of each unit, once each; `tokens` are those of the text that hold one, in order."""
     ends = [unit.b for unit in units]
     at, found = 0, dict[tuple[int, str], None]()
-    for token in filter(names_in, tokens):
+    for token in tokens:
         at = text.index(token, at)
         if (unit := bisect_right(ends, at)) < len(units):
             for name in names_in(token):
