@@ -1,5 +1,6 @@
 """Prompts in a real shell: what reaches the agent, with which options, and what comes back."""
 
+import builtins
 import json
 
 import pandas as pd
@@ -54,6 +55,7 @@ def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell:
     shell.ip.user_ns["m"] = Scripted(answers=[call("query_table", table="sales", by=["region"]), "N leads."])
     shell.ok("%agent --model m --as said who leads?")
     assert shell.ip.user_ns["said"] == "N leads."
+    vars(builtins).pop("_", None)  # Python's own displayhook puts it there; IPython then leaves `_` alone
     for typed in ("", "x = "):
         out = shell.ok(f"{typed}%agent total units by region in sales")
         assert out.count("| N | 4.235 |") == 1, "it is shown once"
