@@ -42,6 +42,8 @@ def test_values_are_filled_in_and_the_footer_says_so(shell: Shell) -> None:
 
 def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell: Shell) -> None:
     """What the page shows rounded is exact there; `--format text` keeps the words."""
+    vars(builtins).pop("_", None)  # Python's own displayhook puts it there; IPython then leaves `_` alone
+    shell.ip.displayhook.flush()
     sales = pd.DataFrame({"region": ["N", "S", "N", None], "units": [1.23456, 2.0, 3.0, 9.0]})
     shell.ip.user_ns.update(sales=sales)
     out = shell.ok("%agent --as totals total units by region in sales")
@@ -55,7 +57,6 @@ def test_an_answer_of_groups_or_rows_is_a_table_and_a_frame_in_a_variable(shell:
     shell.ip.user_ns["m"] = Scripted(answers=[call("query_table", table="sales", by=["region"]), "N leads."])
     shell.ok("%agent --model m --as said who leads?")
     assert shell.ip.user_ns["said"] == "N leads."
-    vars(builtins).pop("_", None)  # Python's own displayhook puts it there; IPython then leaves `_` alone
     for typed in ("", "x = "):
         out = shell.ok(f"{typed}%agent total units by region in sales")
         assert out.count("| N | 4.235 |") == 1, "it is shown once"
