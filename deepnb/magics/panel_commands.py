@@ -179,7 +179,7 @@ def _panel(scene: Scene, name: str, at: Chooser) -> Refreshable:
 
 
 def _request(session: Session, place: Place | None) -> View:
-    """Return the request of a call, or a line that says why there is none."""
+    """Return a view of the request of a call, or of the reason why no request is known."""
     if place and place[1]:
         return XrayView(session.xray(*place), wide=True)
     return notice_view("no model that deepnb sees was called in this turn" if session.turns else NO_CALL)

@@ -29,7 +29,7 @@ class Usage:
     input: int = 0
     output: int = 0
     cached: int | None = 0
-    """None if the provider did not say it."""
+    """None where the provider reports no figure for it."""
     cost: float | None = None
     exact: bool = True
     """False if part of it is deepnb's own count, since a call was not reported (shown as `~`)."""
@@ -84,7 +84,7 @@ class ThreadInfo:
     shared: bool = False
     """Whether others can read it: then long-term memory is kept from it."""
     compacted: tuple[int, ...] = ()
-    """Turns in which its context was compacted, as often as it was."""
+    """The turns in which its context was compacted, once for each compaction."""
     rewound: tuple[tuple[int, int], ...] = ()
     """Each rewind: from which turn, to which."""
     waits: int = 0

@@ -363,7 +363,7 @@ def leave(output: Output) -> None:
 
 def last_page() -> object:
     """Return what stands for the page that was loaded last: each asks for the widgets there are over a comm of its own."""
-    return w.Widget._control_comm
+    return getattr(w.Widget, "_control_comm", None)  # not public: without it no page seems to be loaded again
 
 
 def cover(box: Any) -> None:
