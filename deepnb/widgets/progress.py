@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import copy_context
+from math import inf
 from typing import Self
 
 from deepnb.views.view import View, notice_view
@@ -65,29 +66,75 @@ class Pulse:
         """`beat` is told whether nothing came for `patience` seconds, and gives how long to wait for the next."""
         self._lock, self._patience, self._beat = lock, patience, beat
         self._touched = 0.0
-        self._over = threading.Event()
-        self._begun = False
+        self.due = 0.0
+        """When the next beat comes; 0 before the first touch."""
 
     def touch(self) -> None:
         """Something came."""
         self._touched = time.monotonic()
-        if not self._begun:
-            self._begun = True
-            # In the context of now, which says which cell an output belongs to. `Thread.start` would wait for the
-            # new thread, which in a busy turn is a whole turn of the interpreter's lock.
-            _thread.start_new_thread(copy_context().run, (self._run,))
+        if not self.due:
+            self.due = self._touched + self._patience
+            self._context = copy_context()  # of now, which says which cell an output belongs to
+            _PULSES.begin(self)
 
     def end(self) -> None:
         """Nothing more comes. To be called with the lock held: no beat follows."""
-        self._over.set()
+        self.due = inf
+        _PULSES.end(self)
+
+    def tick(self) -> None:
+        """Beat if it is time, in the thread of all pulses."""
+        with self._lock:
+            if (now := time.monotonic()) >= self.due:
+                self.due = now + self._context.run(self._beat, now - self._touched >= self._patience)
+
+
+class _Pulses:
+    """The one thread of all pulses. It sleeps on for a while when there are none, and ends then: to start a thread
+    for each turn, or to wake one, costs a short turn more than all that it prints."""
+
+    def __init__(self) -> None:
+        self._all: set[Pulse] = set()
+        self._lock = threading.Lock()
+        self._earlier = threading.Event()
+        self._wakes: float | None = None
+        """When the thread wakes; None where there is none."""
+
+    def begin(self, pulse: Pulse) -> None:
+        with self._lock:
+            self._all.add(pulse)
+            if self._wakes is None:
+                self._wakes = 0.0
+                # `Thread.start` would wait for the new thread, which in a busy turn is a whole turn of the interpreter's lock.
+                _thread.start_new_thread(self._run, ())
+            elif pulse.due < self._wakes:
+                self._earlier.set()
+
+    def end(self, pulse: Pulse) -> None:
+        self._all.discard(pulse)
 
     def _run(self) -> None:
-        pause = self._patience
-        while not self._over.wait(pause):
+        idle = 0
+        while True:
+            self._earlier.clear()
+            for pulse in (pulses := tuple(self._all)):
+                try:
+                    pulse.tick()
+                except Exception:  # of a closed output: who writes to it next is told
+                    self.end(pulse)
+            idle = 0 if pulses else idle + 1
             with self._lock:
-                if self._over.is_set():
+                if idle > _IDLE and not self._all:
+                    self._wakes = None
                     return
-                pause = self._beat(time.monotonic() - self._touched >= self._patience)
+                now = time.monotonic()
+                self._wakes = min([now + 1.0, *(one.due for one in tuple(self._all))])
+            self._earlier.wait(self._wakes - now)
+
+
+_IDLE = 60
+"""Seconds without a pulse after which the thread ends."""
+_PULSES = _Pulses()
 
 
 def pause(seconds: float, least: float) -> float:

@@ -335,6 +335,27 @@ def test_a_terminal_says_how_a_picture_is_seen() -> None:
     assert out.getvalue().split("\n")[:3] == ["<Figure with 1 Axes>", line, "a table"]
 
 
+def test_a_wait_is_told_after_the_thread_that_tells_has_ended_and_an_output_was_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "_PULSES", progress._Pulses())
+    monkeypatch.setattr(progress, "_IDLE", 0)
+    closed = io.StringIO()
+    lost = terminal(closed, patience=0.01)
+    lost.add(ASKED)
+    closed.close()
+    for _ in range(2):
+        out = io.StringIO()
+        turn = terminal(out, patience=0.01)
+        turn.add(ASKED)
+        until(out, "waiting for the model")
+        turn.finish()
+        deadline = time.monotonic() + 10
+        while progress._PULSES._wakes is not None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert progress._PULSES._wakes is None, "no thread is left where nothing is waited for"
+
+
 def test_a_terminal_has_one_line_that_is_written_over() -> None:
     out, clock = Tty(), Clock()
     turn = terminal(out, patience=0.01, clock=clock)
