@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from deepnb.engine.answer import NOT_JSON, reader
 from deepnb.engine.fit_tools import UNFIT, FitTool, fit_name, fit_tool
+from deepnb.engine.images import fit_images, takes_images
 from deepnb.engine.request import medium, tool_name
 from deepnb.engine.tools import RequestMiddleware
 
@@ -233,6 +234,8 @@ def as_blocks(message: BaseMessage) -> list[Any]:
 
 
 class FitMiddleware(RequestMiddleware):
+    """Makes a request one that its provider takes, and gives a model that sees no images words in their place."""
+
     def __init__(self) -> None:
         self._fitter = Fitter()
         self._known: dict[tuple[str, bool], tuple[Any, FitTool]] = {}
@@ -248,8 +251,9 @@ class FitMiddleware(RequestMiddleware):
         if (read := reader()) is not None:
             odd = (fit for _, fit in tools if fit.mended)
             read.offered_as = {fit_name(fit.name): (fit.name, fit.arguments) for fit in odd}
+        messages = fit_images(request.messages, sees=takes_images(request.model))
         return request.override(
-            messages=self._fitter(request.messages, request.model),
+            messages=self._fitter(messages, request.model),
             tools=[fit.form if fit.mended else one for one, fit in tools],
             system_message=request.system_message and _fit_one(request.system_message, _OTHER),
         )

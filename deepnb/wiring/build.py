@@ -21,7 +21,7 @@ from deepnb.engine.request import reserve_of, tool_name
 from deepnb.engine.state_backend import KernelState
 from deepnb.engine.structured import Form, StructuredMiddleware
 from deepnb.engine.summarization import SummarizationMiddleware
-from deepnb.engine.tools import LeanToolsMiddleware, described
+from deepnb.engine.tools import LeanToolsMiddleware, described, know_signatures
 from deepnb.memory.guarding import GuardMiddleware, ScopedBackend
 from deepnb.models.keys import window_of
 from deepnb.models.resolve import label_of
@@ -79,6 +79,7 @@ def agent(
         lean = LeanToolsMiddleware(others, layers.guard.whole, offered=MORE_TOOLS not in options.tools_off)
         stack = (lean, *stack) if others else stack
     stack = (*first, *stack)
+    know_signatures(stack)
     graph = create_agent(
         mine.model,
         tools,

@@ -126,8 +126,8 @@ class Layers:
             from deepnb.engine.prompt_cache import PromptCacheMiddleware
 
             marks = (PromptCacheMiddleware(),)
-        sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else marks
-        return (*middleware, *seal, ImagesMiddleware(), *sent)
+        sent = (FitMiddleware(), *marks, RetryMiddleware(own.retries)) if own.remote else (ImagesMiddleware(), *marks)
+        return (*middleware, *seal, *sent)
 
     def _worded(self, middleware: Any, own: Measured) -> Any:
         middleware.tools = in_words(middleware.tools, self.options, own)
