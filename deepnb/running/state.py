@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from deepnb.memory.layers import scope_of
@@ -21,6 +22,9 @@ from deepnb.values.turn import Snapshot, Turn
 if TYPE_CHECKING:
     from deepnb.engine.graph import Graph
     from deepnb.running.persistence import Persistence
+
+_FIRST = 10.0
+"""Seconds that a run which waits for its place on a server is given to make its first checkpoint."""
 
 
 class State:
@@ -44,16 +48,17 @@ class State:
 
     def ensure_checkpoint(self, thread: Thread) -> None:
         """Give the thread its first checkpoint; see what was written to it since by anyone else."""
-        if thread.root is not None and self._current.is_served and self._newest(thread) is None:
+        newest = self._first(thread)
+        if thread.root is not None and self._current.is_served and newest is None:
             thread.note_missing(())  # the server has nothing of it any more
             self.read_checkpoint(thread)
-        if thread.root is None and self._given is not None and self._newest(thread) is not None:
+        if thread.root is None and self._given is not None and newest is not None:
             self.read_stored(thread)  # another kernel has made it since it was looked for
         elif thread.root is None:
             self._update(thread.config, {"files": {}})
             self.read_checkpoint(thread)
             thread.root = thread.snapshot
-        elif self._newest(thread) != thread.snapshot.checkpoint:
+        elif newest != thread.snapshot.checkpoint:
             values = self.read_checkpoint(thread)
             if self._given is not None:
                 from deepnb.running.stored_turns import joined
@@ -334,6 +339,15 @@ class State:
 
     def is_busy(self, thread: Thread) -> bool:
         return self.persistence is not None and self.persistence.is_busy(thread.name)
+
+    def _first(self, thread: Thread) -> str | None:
+        """Return the newest checkpoint; of a run that waits for its place on a server, once it has made its first."""
+        until = monotonic() + _FIRST
+        while (newest := self._newest(thread)) is None and self._current.is_served and monotonic() < until:
+            if not self._graph.is_running(thread.config):
+                break
+            sleep(0.1)
+        return newest
 
     def _newest(self, thread: Thread) -> str | None:
         from deepnb.engine.checkpoints import newest

@@ -228,6 +228,21 @@ def test_a_cell_that_joins_a_thread_follows_its_run(served: str) -> None:
         shell.close()
 
 
+def test_a_run_that_waits_for_its_place_is_followed_from_its_beginning(served: str, session: Any) -> None:
+    client = get_sync_client(url=served, api_key=None)
+
+    def begin(prompt: str) -> str:
+        thread = str(client.threads.create()["thread_id"])
+        client.runs.create(thread, "agent", input={"messages": [{"role": "user", "content": prompt}]})
+        return thread
+
+    for _ in range(10):  # as many as the server runs at a time
+        begin("nap 3")
+    s = session(f"{served}/agent", begin("nap 1"))
+    list(s.resume())
+    assert [t.text for t in s.turns] == ["After 1 results, nap 1 is done."] and not s.pending
+
+
 DONE = {"say one": "After 0 results, say one is done.", "nap 8": "After 8 results, nap 8 is done."}
 
 
