@@ -233,7 +233,8 @@ def test_a_run_that_waits_for_its_place_is_followed_from_its_beginning(served: s
 
     def begin(prompt: str) -> str:
         thread = str(client.threads.create()["thread_id"])
-        client.runs.create(thread, "agent", input={"messages": [{"role": "user", "content": prompt}]})
+        given: Any = {"messages": [{"role": "user", "content": prompt}]}
+        client.runs.create(thread, "agent", input=given)
         return thread
 
     for _ in range(10):  # as many as the server runs at a time
