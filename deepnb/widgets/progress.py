@@ -67,7 +67,7 @@ class Pulse:
         self._lock, self._patience, self._beat = lock, patience, beat
         self._touched = 0.0
         self.due = 0.0
-        """When the next beat comes; 0 before the first touch."""
+        """The moment of the next beat, or 0 before the first touch."""
 
     def touch(self) -> None:
         """Something came."""
@@ -80,7 +80,7 @@ class Pulse:
     def end(self) -> None:
         """Nothing more comes. To be called with the lock held: no beat follows."""
         self.due = inf
-        _PULSES.end(self)
+        _PULSES.all.discard(self)
 
     def tick(self) -> None:
         """Beat if it is time, in the thread of all pulses."""
@@ -94,15 +94,15 @@ class _Pulses:
     for each turn, or to wake one, costs a short turn more than all that it prints."""
 
     def __init__(self) -> None:
-        self._all: set[Pulse] = set()
+        self.all: set[Pulse] = set()
         self._lock = threading.Lock()
         self._earlier = threading.Event()
         self._wakes: float | None = None
-        """When the thread wakes; None where there is none."""
+        """The moment at which the thread wakes, or None while no thread runs."""
 
     def begin(self, pulse: Pulse) -> None:
         with self._lock:
-            self._all.add(pulse)
+            self.all.add(pulse)
             if self._wakes is None:
                 self._wakes = 0.0
                 # `Thread.start` would wait for the new thread, which in a busy turn is a whole turn of the interpreter's lock.
@@ -110,25 +110,25 @@ class _Pulses:
             elif pulse.due < self._wakes:
                 self._earlier.set()
 
-    def end(self, pulse: Pulse) -> None:
-        self._all.discard(pulse)
-
     def _run(self) -> None:
         idle = 0
         while True:
             self._earlier.clear()
-            for pulse in (pulses := tuple(self._all)):
+            for pulse in (pulses := tuple(self.all)):
                 try:
                     pulse.tick()
-                except Exception:  # of a closed output: who writes to it next is told
-                    self.end(pulse)
+                except Exception as error:
+                    self.all.discard(pulse)
+                    if not isinstance(error, OSError | ValueError):  # of a closed output: who writes next is told
+                        self._wakes = None
+                        raise
             idle = 0 if pulses else idle + 1
             with self._lock:
-                if idle > _IDLE and not self._all:
+                if idle > _IDLE and not self.all:
                     self._wakes = None
                     return
                 now = time.monotonic()
-                self._wakes = min([now + 1.0, *(one.due for one in tuple(self._all))])
+                self._wakes = min([now + 1.0, *(one.due for one in tuple(self.all))])
             self._earlier.wait(self._wakes - now)
 
 

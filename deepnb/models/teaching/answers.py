@@ -81,9 +81,8 @@ def table_asked(c: Conversation, request: str, sure: bool = True) -> Generator[U
     sure = sure or bool(named or by_rows)
     asks = sure or first_match(c.request, *QUESTION)
     if not chosen or (not sure and len(chosen) > 1):
-        return (
-            says(c, "nothing") if asks else confess(c, request, tries(c, Frame(chosen[0], 0, 0, ())) if chosen else ())
-        )
+        offered = tries(c, Frame(chosen[0], 0, 0, ())) if chosen else []
+        return says(c, "nothing") if asks else confess(c, request, offered)
     which = first_match(request, *_WHICH) if len(names) > 1 else None
     if which or len(chosen) > 1:
         word = which[0] if which else named[-1] if named else short(request, 60)

@@ -120,7 +120,7 @@ class SessionIndex:
     """Of the program that wrote it, or of the format."""
     window: int | None = None
     system_prompt: str | None = None
-    """None where the file does not record it."""
+    """The prompt that the file records, or None."""
     bytes: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """What else was counted: `commands`, `turns in other branches`, `subagents`."""
