@@ -246,6 +246,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
 def _end(
     scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
 ) -> tuple[Sequence[View], DeepnbError | None]:
+    scene.deliveries.pop(turn.thread, None)  # not before: a refused `resume` leaves it for the decision
     if turn.interrupted is not None:
         return (), DeepnbError(turn.interrupted, _goes_on(scene.session, turn))
     if turn.asked:
@@ -262,7 +263,7 @@ def _end(
 
 
 def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
-    return scene.deliveries.pop(thread, lambda turn: ())
+    return scene.deliveries.get(thread, lambda turn: ())
 
 
 def _goes_on(session: Session, turn: Turn) -> str:

@@ -40,6 +40,7 @@ def test_edit(shell: Shell, work):
 
 def test_the_answer_goes_where_the_prompt_said_though_it_waited(shell: Shell, work):
     shell.ok(ASK.replace("%agent", "%agent --as answer"))
+    assert "approv" in shell.fails("%agent resume") and "approv" in shell.fails("%agent hello")
     assert "answer" not in shell.ip.user_ns
     shell.ok("%agent approve")
     assert shell.ip.user_ns["answer"] == "I wrote 1 line to /work/report.md."
