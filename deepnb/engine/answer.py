@@ -9,7 +9,7 @@ import difflib
 import json
 import socket
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from deepnb.engine.fit_tools import form_of
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
-from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
+from deepnb.values.answers import FROM_TEXT, Offered, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
 from deepnb.values.failures import PROBLEMS, misfits
 from deepnb.values.lazy import set_in_block
@@ -82,9 +82,7 @@ class Reader:
         self._only = None if request.response_format is None else tools
         """The tools whose calls are taken though they are broken; None for those of any tool."""
         offered = tools if request.response_format is None else {}  # that answer is JSON as well
-        self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
-            name: partial(_types, tool) for name, tool in offered.items()
-        }
+        self.offered: Offered = {name: partial(_types, tool) for name, tool in offered.items()}
         self.broken: dict[str, str] = {}
         """Id of a call -> its arguments, of the calls of the answer whose arguments are not JSON."""
         self.offered_as: Mapping[str, tuple[str, Mapping[str, str]]] = {}
@@ -259,13 +257,11 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
     if not isinstance(code, str):
         return None
     if len(code) > LONGEST:
-        return (
-            f"Error: the code has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most. Nothing"
-            " was run. Run it in smaller steps."
-        )
-    if redact(code) != code:
-        return (
-            "Error: the code holds a credential. Nothing was run. Read it from an environment variable, or ask the"
-            " user to put it into a variable."
-        )
-    return None
+        what = f"has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most"
+        do = "Run it in smaller steps"
+    elif redact(code) != code:
+        what = "holds a credential"
+        do = "Read it from an environment variable, or ask the user to put it into a variable"
+    else:
+        return None
+    return f"Error: the code {what}. Nothing was run. {do}."

@@ -100,6 +100,4 @@ class Files(BackendFiles):
 def refused(path: str, error: str) -> DeepnbError:
     """The error for a write that was not made; the guard's own words are kept as they are."""
     words = error.removeprefix("Error: ")
-    return (
-        RefusedError(words) if words.startswith("not written") else RefusedError(f"{path} can't be written ({words})")
-    )
+    return RefusedError(words if words.startswith("not written") else f"{path} can't be written ({words})")

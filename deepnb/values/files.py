@@ -98,12 +98,7 @@ def lines_of(text: str | None) -> list[str]:
 
 def check_path(path: str) -> str:
     """Return the path, if it is one of a file in the backend: absolute, and without `..`."""
-    if (
-        not path.startswith("/")
-        or path.endswith("/")
-        or any(part in ("", ".", "..") for part in path[1:].split("/"))
-        or whole(path) != path
-    ):
+    if not path.startswith("/") or {"", ".", ".."} & {*path[1:].split("/")} or whole(path) != path:
         raise InvalidError(f"{path!r} is not the path of a file", "type an absolute path, such as /AGENTS.md")
     return path
 

@@ -368,26 +368,12 @@ class NotebookFile:
         if self.version >= (4, 5):
             made.setdefault("id", v4.new_code_cell()["id"])
         if kind == "code":
-            made |= {"outputs": []} if major > 1 else {}
-            made |= (
-                {"execution_count": None}
-                if major > 3
-                else {"language": made.get("language", "python")}
-                if major > 1
-                else {}
-            )
+            more = {"execution_count": None} if major > 3 else {"language": made.get("language", "python")}
+            made |= {"outputs": [], **more} if major > 1 else {}
             made.pop("prompt_number", None)
             made |= {"collapsed": made.get("collapsed", False)} if major in (2, 3) else {}
-        key = (
-            "source"
-            if major > 3 or (kind != "code" and major > 1)
-            else "input"
-            if major > 1
-            else "code"
-            if kind == "code"
-            else "text"
-        )
-        made[key] = source
+        of_old = ("code", "input") if kind == "code" else ("text", "source")  # in nbformat 1, and in 2 and 3
+        made["source" if major > 3 else of_old[major > 1]] = source
         made = dict(sorted(made.items())) if list(old) == sorted(old) else made
         separators = (",", self.colon) if self.newline else (", " if self.colon == ": " else ",", self.colon)
         dumped = json.dumps(
