@@ -20,8 +20,6 @@ from deepnb.values.text import Listing, short_repr, whole
 ALL_FILES = "{*,.*}"
 """The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
 
-Op = Literal["equal", "replace", "delete", "insert"]
-
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
