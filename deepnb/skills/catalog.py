@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from deepnb.engine.coroutines import in_thread
 from deepnb.engine.file_extras import file_versions, skipped_entries
 from deepnb.skills.rules import BYTES, FILE_NAME, Checked, check, unreadable
 from deepnb.values.agent import Finding, Skill, normal
@@ -85,10 +84,6 @@ class Catalog:
         told = all(v is not None and None not in v.values() for v in versions)
         self._versions = (versions if told else [], found)
         return found
-
-    async def aread(self, backend: Any) -> Found:
-        """Do what `read` does for a graph that is awaited."""
-        return await in_thread(self.read, backend)
 
 
 def disabled(contents: Iterable[bytes | None]) -> frozenset[str]:

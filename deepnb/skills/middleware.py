@@ -13,6 +13,7 @@ from langchain.agents.middleware.types import AgentMiddleware, ModelRequest
 from langchain_core.runnables import RunnableConfig
 
 from deepnb.engine import keys
+from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.probe import PINNED, is_pinned, metadata
 from deepnb.skills.catalog import Catalog, Found
@@ -89,7 +90,7 @@ class SkillsMiddleware(Upstream):
         return self._changed(state, self._catalog.read(self._backend))
 
     async def abefore_agent(self, state: Any, runtime: Any, config: RunnableConfig) -> Any:  # type: ignore[override]
-        return self._changed(state, await self._catalog.aread(self._backend))
+        return await in_thread(self.before_agent, state, runtime, config)
 
     def _changed(self, state: Any, found: Found) -> dict[str, Any] | None:
         update: dict[str, Any] = {

@@ -1,6 +1,5 @@
 """A set of skills that did not change is not read again; one that did always is, whatever its times say."""
 
-import asyncio
 import os
 import time
 from pathlib import Path
@@ -46,18 +45,13 @@ class Counted(DiskBackend):
         return super().download_files(paths)
 
 
-def look(catalog: Catalog, backend: Any, awaited: bool) -> Any:
-    return asyncio.run(catalog.aread(backend)) if awaited else catalog.read(backend)
-
-
-@pytest.mark.parametrize("awaited", [False, True])
-def test_what_did_not_change_is_not_read_again(folder: Path, later: None, awaited: bool):
+def test_what_did_not_change_is_not_read_again(folder: Path, later: None):
     disk, catalog = Counted(folder), Catalog(["/skills/"])
-    first = look(catalog, disk, awaited)
+    first = catalog.read(disk)
     count = disk.read_
-    assert look(catalog, disk, awaited) is first and (count, disk.read_) == (2, 2)
+    assert catalog.read(disk) is first and (count, disk.read_) == (2, 2)
     (folder / SKILL[1:]).write_text(text("one", "Does more."))
-    assert look(catalog, disk, awaited).skills[0].description == "Does more." and disk.read_ == 4
+    assert catalog.read(disk).skills[0].description == "Does more." and disk.read_ == 4
 
 
 def test_what_is_new_is_read_each_time_until_it_is_older_than_the_granule(folder: Path):
