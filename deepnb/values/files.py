@@ -21,6 +21,14 @@ ALL_FILES = "{*,.*}"
 """The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
 
 
+def utf8(content: bytes | None) -> str | None:
+    """Return the text of a file; None where there is no file, or no UTF-8 in it."""
+    try:
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Hunk:
     """Lines `before[start:stop]` became `lines` (line ends kept)."""
