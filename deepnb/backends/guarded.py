@@ -83,9 +83,6 @@ class GuardedBackend(Record):
         self._see(file_path, text)
         return _read(_masked(text), offset, limit)
 
-    def download_files(self, paths: list[str]) -> list[protocol.FileDownloadResponse]:
-        return self.inner.download_files(paths)
-
     def grep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> protocol.GrepResult:

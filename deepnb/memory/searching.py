@@ -240,7 +240,7 @@ class MemoryToolsMiddleware(AgentMiddleware):
     """Tools of the main agent alone: a nested one has no memory of its own."""
 
     def __init__(
-        self, backend: Any, sources: Sequence[str], now: Callable[[], str], search: Callable[[], MemorySearch] | None
+        self, backend: Any, sources: Sequence[str], now: Callable[[], str], search: Callable[[], MemorySearch]
     ) -> None:
         """`backend` is that of the agent's tools: what its scope keeps from it is not there. `now` gives ISO timestamps."""
         super().__init__()
@@ -249,22 +249,17 @@ class MemoryToolsMiddleware(AgentMiddleware):
         self._now = now
         self._search = search
         lines = _schema({"text": {"type": "string", "description": "One fact a line."}}, ["text"])
-        self.tools = [_tool(TOOL, _NOTE, lines, lambda text="", **_: self.note(str(text)))]
-        if search is not None:
-            whole = {"type": "integer"}
-            k = {**whole, "description": "At most; without it, as many as fit."}
-            fusion = {"type": "string", "enum": ["rank", "weight"]}
-            query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
-            place = _schema(
-                {"path": {"type": "string"}, "from": {**whole, "default": 1}, "lines": {**whole, "default": 40}},
-                ["path"],
-            )
-            self.tools += [
-                _tool(SEARCH, _SEARCH, query, self.search),
-                _tool(
-                    GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)
-                ),
-            ]
+        whole = {"type": "integer"}
+        k = {**whole, "description": "At most; without it, as many as fit."}
+        fusion = {"type": "string", "enum": ["rank", "weight"]}
+        query = _schema({"query": {"type": "string"}, "k": k, "fusion": fusion}, ["query"])
+        first, many = {**whole, "default": 1}, {**whole, "default": 40}
+        place = _schema({"path": {"type": "string"}, "from": first, "lines": many}, ["path"])
+        self.tools = [
+            _tool(TOOL, _NOTE, lines, lambda text="", **_: self.note(str(text))),
+            _tool(SEARCH, _SEARCH, query, self.search),
+            _tool(GET, _GET, place, lambda path="", lines=40, **more: self.get(str(path), more.get("from", 1), lines)),
+        ]
 
     def note(self, text: str) -> str:
         """Add each line of a text to today's note as an entry; gives what came of it."""
@@ -283,7 +278,6 @@ class MemoryToolsMiddleware(AgentMiddleware):
 
     def search(self, query: object = "", k: Any = None, fusion: str = "rank", **_: object) -> str:
         """Return what is found, as text; other arguments that a model makes up are left out."""
-        assert self._search is not None
         index, most = self._search(), None if k is None else max(1, min(int(k), MOST))
         texts = index.texts(self._backend)
         hits = index.search(texts, str(query), self._now(), most, may_read=self._backend.may_read, fusion=fusion)
