@@ -9,7 +9,7 @@ import difflib
 import json
 import socket
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -31,7 +31,7 @@ from deepnb.values.answers import FROM_TEXT, Offered, calls_in, split_thinking, 
 from deepnb.values.code import CODE_TOOLS, LONGEST
 from deepnb.values.failures import PROBLEMS, misfits
 from deepnb.values.lazy import set_in_block
-from deepnb.values.text import whole_value
+from deepnb.values.text import rebuilt, whole_value
 from deepnb.values.turn import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
@@ -72,6 +72,12 @@ def usage(message: BaseMessage | None) -> Usage | None:
     none = 0 if message.response_metadata.get("model_name") == "offline" else None  # of others nobody knows
     cached = (spent.get("input_token_details") or {}).get("cache_read", none)
     return Usage(spent["input_tokens"], spent["output_tokens"], cached)
+
+
+def with_messages(response: Any, change: Callable[[BaseMessage], BaseMessage]) -> Any:
+    """Return a model's response with each of its messages changed; the same object where none is."""
+    result = rebuilt(response.result, change) if isinstance(response, ModelResponse) else None
+    return response if result is None or result is response.result else replace(response, result=result)
 
 
 class Reader:
@@ -118,11 +124,9 @@ class Reader:
 
     def of(self, response: Any) -> Any:
         """Return a model's response with its answers read, in which the broken calls are calls, too."""
-        if not isinstance(response, ModelResponse):
-            return response
-        result = [self.read(self._with_all_calls(m)) if isinstance(m, AIMessage) else m for m in response.result]
-        same = all(a is b for a, b in zip(result, response.result, strict=True))
-        return response if same else replace(response, result=result)
+        return with_messages(
+            response, lambda one: self.read(self._with_all_calls(one)) if isinstance(one, AIMessage) else one
+        )
 
     def _with_all_calls(self, message: AIMessage) -> AIMessage:
         def is_ours(call: Mapping[str, Any]) -> bool:
