@@ -35,7 +35,7 @@ from deepnb.engine.files import is_text
 from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
-from deepnb.values.files import ALL_FILES
+from deepnb.values.files import ALL_FILES, utf8
 from deepnb.values.lazy import nothing
 
 _NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -193,9 +193,7 @@ class GuardedBackend(Record):
             return "invalid_path"
         if is_withheld(path):
             return "permission_denied"
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError:
+        if (text := utf8(content)) is None:
             if not self.is_guarded(path):
                 return self.inner.upload_files([(path, content)])[0].error
             if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):

@@ -15,7 +15,7 @@ from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import writer
 from deepnb.gate import redact
 from deepnb.values.errors import BusyError, DeepnbError
-from deepnb.values.files import FileDiff
+from deepnb.values.files import FileDiff, utf8
 from deepnb.values.lazy import nothing
 from deepnb.values.text import in_turn
 
@@ -96,11 +96,7 @@ class Record(WrapperBackend):
         return next((r for r in self.roots if path.startswith(r.prefix)), self.roots[-1])
 
     def _text(self, path: str) -> str | None:
-        content = self.inner.download_files([path])[0].content
-        try:
-            return None if content is None else content.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
+        return utf8(self.inner.download_files([path])[0].content)
 
     def _is_binary(self, path: str) -> bool:
         return self._text(path) is None and self.inner.download_files([path])[0].content is not None

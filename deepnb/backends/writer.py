@@ -11,6 +11,7 @@ from deepnb.backends.journal import Origin, is_journal
 from deepnb.gate import credentials, refusal
 from deepnb.gate.directives import unsaid
 from deepnb.values.lazy import set_in_block
+from deepnb.values.text import whole
 
 Heard = Callable[[], tuple[Sequence[str], Sequence[str]]]
 """(texts of others, what the user says) in the messages a writer answers to."""
@@ -75,11 +76,8 @@ def unfit(path: str, text: str) -> str | None:
         return f"Error: not written to {path}: a path begins with /"
     if "//" in path:  # some backends take it for one
         return f"Error: not written to {path}: a path has no // in it"
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
-    return None
+    half = f"Error: not written to {path}: it holds half of a character that takes two (a lone surrogate)"
+    return half if whole(text) is not text else None
 
 
 def credential_in(before: str, after: str, path: str) -> str | None:

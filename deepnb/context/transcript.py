@@ -48,6 +48,7 @@ from deepnb.gate.credentials import OWN
 from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.messages import MEMORY_UPDATE, Added, Message
+from deepnb.values.text import json_text
 from deepnb.values.turn import Path
 
 VERSION = 1
@@ -79,11 +80,7 @@ def to_json(line: Line) -> bytes:
     head: dict[str, Any] = {"type": line.type, "at": line.at, "session": line.session, "n": line.n}
     head |= {"turn": line.turn} if line.turn is not None else {}
     head |= {"path": list(map(safe_id, line.path))} if line.path else {}
-    value = {**head, **line.data}
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return json.dumps(value, allow_nan=False).encode() + b"\n"
+    return json_text({**head, **line.data}, allow_nan=False).encode() + b"\n"
 
 
 def from_json(text: str | bytes) -> Line:

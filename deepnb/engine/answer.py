@@ -27,11 +27,11 @@ from pydantic import ValidationError
 from deepnb.engine.fit_tools import form_of
 from deepnb.engine.request import message_text
 from deepnb.gate import redact
-from deepnb.values.answers import FROM_TEXT, calls_in, split_thinking, stands_in
+from deepnb.values.answers import FROM_TEXT, Offered, calls_in, split_thinking, stands_in
 from deepnb.values.code import CODE_TOOLS, LONGEST
 from deepnb.values.failures import PROBLEMS, misfits
 from deepnb.values.lazy import set_in_block
-from deepnb.values.text import whole_value
+from deepnb.values.text import rebuilt, whole_value
 from deepnb.values.turn import Usage
 
 _REASONS: Mapping[str, tuple[str, ...]] = {"openai": ("finish_reason", "status"), "anthropic": ("stop_reason",)}
@@ -74,6 +74,12 @@ def usage(message: BaseMessage | None) -> Usage | None:
     return Usage(spent["input_tokens"], spent["output_tokens"], cached)
 
 
+def with_messages(response: Any, change: Callable[[BaseMessage], BaseMessage]) -> Any:
+    """Return a model's response with each of its messages changed; the same object where none is."""
+    result = rebuilt(response.result, change) if isinstance(response, ModelResponse) else None
+    return response if result is None or result is response.result else replace(response, result=result)
+
+
 class Reader:
     """Reads the answer to one request of an agent."""
 
@@ -82,9 +88,7 @@ class Reader:
         self._only = None if request.response_format is None else tools
         """The tools whose calls are taken though they are broken; None for those of any tool."""
         offered = tools if request.response_format is None else {}  # that answer is JSON as well
-        self.offered: Mapping[str, Callable[[], Mapping[str, str]]] = {
-            name: partial(_types, tool) for name, tool in offered.items()
-        }
+        self.offered: Offered = {name: partial(_types, tool) for name, tool in offered.items()}
         self.broken: dict[str, str] = {}
         """Id of a call -> its arguments, of the calls of the answer whose arguments are not JSON."""
         self.offered_as: Mapping[str, tuple[str, Mapping[str, str]]] = {}
@@ -120,11 +124,9 @@ class Reader:
 
     def of(self, response: Any) -> Any:
         """Return a model's response with its answers read, in which the broken calls are calls, too."""
-        if not isinstance(response, ModelResponse):
-            return response
-        result = [self.read(self._with_all_calls(m)) if isinstance(m, AIMessage) else m for m in response.result]
-        same = all(a is b for a, b in zip(result, response.result, strict=True))
-        return response if same else replace(response, result=result)
+        return with_messages(
+            response, lambda one: self.read(self._with_all_calls(one)) if isinstance(one, AIMessage) else one
+        )
 
     def _with_all_calls(self, message: AIMessage) -> AIMessage:
         def is_ours(call: Mapping[str, Any]) -> bool:
@@ -259,13 +261,11 @@ def unreadable(call: Mapping[str, Any]) -> str | None:
     if not isinstance(code, str):
         return None
     if len(code) > LONGEST:
-        return (
-            f"Error: the code has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most. Nothing"
-            " was run. Run it in smaller steps."
-        )
-    if redact(code) != code:
-        return (
-            "Error: the code holds a credential. Nothing was run. Read it from an environment variable, or ask the"
-            " user to put it into a variable."
-        )
-    return None
+        what = f"has {len(code):,} characters, and the user is asked to read {LONGEST:,} at most"
+        do = "Run it in smaller steps"
+    elif redact(code) != code:
+        what = "holds a credential"
+        do = "Read it from an environment variable, or ask the user to put it into a variable"
+    else:
+        return None
+    return f"Error: the code {what}. Nothing was run. {do}."

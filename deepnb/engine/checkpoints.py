@@ -114,10 +114,7 @@ def files_in_state(checkpointer: Any, thread: str) -> Mapping[str, Any]:
 
 
 def _graph(checkpointer: Any) -> Any:
-    builder = StateGraph(_Home)
-    builder.add_node(_NODE, lambda state: {})
-    builder.add_edge(START, _NODE)
-    builder.add_edge(_NODE, END)
+    builder = StateGraph(_Home).add_node(_NODE, lambda state: {}).add_edge(START, _NODE).add_edge(_NODE, END)
     return builder.compile(checkpointer=checkpointer)
 
 

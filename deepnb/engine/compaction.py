@@ -51,6 +51,8 @@ _ADDED = (BROUGHT_BACK, PINNED)
 Addition = Callable[[str, str, Sequence[Any]], tuple[str, int | None]]
 """(history file so far, timestamp, messages) -> (text to append, characters to keep before it; None: all)."""
 
+Tell = Callable[[Event], None]
+
 Flusher = Callable[..., Flush | None]
 """(what asks the model, messages that go, the thread's state, timestamp, by_hand=False) -> what was put down; None where that was done before."""
 
@@ -180,7 +182,7 @@ class CompactionSteps(Upstream):
         asked: Asked,
         session: str,
         offload: Offload,
-        tell: Callable[[Event], None],
+        tell: Tell,
         pinned: Sequence[str] = (),
         weigh: Weigh | None = None,
     ) -> Done:
@@ -243,7 +245,7 @@ class CompactionSteps(Upstream):
         going: Sequence[BaseMessage],
         state: Mapping[str, Any],
         at: str,
-        tell: Callable[[Event], None],
+        tell: Tell,
         *,
         by_hand: bool,
     ) -> Flush | None:
@@ -326,9 +328,7 @@ class CompactionSteps(Upstream):
         gain = 0 if must or limit is None else self.token_counter(going)
         return cutoff if must or limit is None or gain >= _WORTH * limit else 0
 
-    def _pinned(
-        self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Callable[[Event], None]
-    ) -> list[str]:
+    def _pinned(self, messages: Sequence[BaseMessage], cutoff: int, fixed: int, tell: Tell) -> list[str]:
         """Return the skills that were pinned to the turn under way and would go with its beginning, as far as there is room."""
         start = turn_start(messages)
         held = messages[0].additional_kwargs.get("pinned") if start == 0 else None

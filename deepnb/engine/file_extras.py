@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from deepnb.values.files import utf8
+
 SkipReason = Literal["link", "link out", "file link", "large"]
 
 SkippedEntries = dict[str, tuple[SkipReason, str | int]]
@@ -26,9 +28,7 @@ def append_text(backend: Any, path: str, text: str) -> str | None:
     found = backend.download_files([path])[0]
     if found.content is None and found.error != "file_not_found":
         return f"Error: {path} can't be read ({found.error})"
-    try:
-        before = (found.content or b"").decode("utf-8")
-    except UnicodeDecodeError:
+    if (before := utf8(found.content or b"")) is None:
         return f"Error: {path} is not UTF-8 text"
     error = backend.write(path, before + text).error
     return str(error) if error else None

@@ -26,6 +26,7 @@ from deepnb.values import turn as values
 from deepnb.values.agent import TASK
 from deepnb.values.answers import SpokenText
 from deepnb.values.failures import failure_text, own_traceback
+from deepnb.values.lazy import nothing
 from deepnb.values.messages import Added, Message
 from deepnb.values.text import whole, whole_value
 
@@ -122,7 +123,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         emit: Callable[[values.Event], None],
         ledger: Any,
         *limits: Any,
-        added: Callable[[Added], None] | None = None,
+        added: Callable[[Added], None] = nothing,
     ) -> None:
         """Tools' threads call `emit`; `added` takes each whole answer after its ModelEnded; `ledger` is a Recorder."""
         self._emit = emit
@@ -273,8 +274,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         if call.purpose == "answer" and message is not None:
             self._said.add(message_text(message))
             self.expect(call.path, [made["id"] for made in getattr(message, "tool_calls", ()) if made["id"]])
-            if self._added is not None:
-                self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
+            self._added(Added(replace(to_message(message), role="assistant"), call.path, call.number))
         self._check()
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:

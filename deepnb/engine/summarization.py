@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from deepnb.engine import compaction, coroutines, keys
 from deepnb.engine.answer import usage
-from deepnb.engine.compaction import Asked, CompactionSteps, Done, NotOffloaded, turn_start
+from deepnb.engine.compaction import Asked, CompactionSteps, Done, NotOffloaded, Tell, turn_start
 from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell, tell_notice
 from deepnb.engine.request import in_order, is_request, lowered, mark_of, reserves, source_of
@@ -30,7 +30,7 @@ from deepnb.values.failures import causes, is_overflow, refusal, told_window
 from deepnb.values.lazy import set_in_block
 from deepnb.values.messages import BROUGHT_BACK
 from deepnb.values.offload import Flush, Offload
-from deepnb.values.turn import Compacted, Event
+from deepnb.values.turn import Compacted
 
 
 class _Refused(ContextOverflowError):
@@ -229,7 +229,7 @@ class SummarizationMiddleware(CompactionSteps):
         values: Mapping[str, Any],
         thread: str,
         total: Callable[[Mapping[str, Any]], int | None],
-        tell: Callable[[Event], None],
+        tell: Tell,
     ) -> tuple[dict[str, Any], Offload] | None:
         """Compact a thread of this graph between two turns, all but its last turn: (what to write into its state, what was done).
 

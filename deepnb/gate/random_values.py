@@ -277,16 +277,10 @@ def _words(name: str) -> list[str]:
 def secrecy(name: str, value: str) -> str:
     """Return why a value in code is not to be given away, by its name or by chance, or ""; stricter than what is masked in a text."""
     words = frozenset(_words(name))
-    if (
-        value != value.strip()
-        or not 4 <= len(value) <= 512
-        or not (words.isdisjoint(_NO_SECRETS) and words.isdisjoint(_SAYS))
-    ):
+    if value != value.strip() or not 4 <= len(value) <= 512 or words & (_NO_SECRETS | _SAYS):
         return ""
-    secret = not words.isdisjoint(
-        _SECRECY - {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
-    )
-    if secret and shapes.quoted_password_like(value):
+    of_other_things = {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
+    if words & (_SECRECY - of_other_things) and shapes.quoted_password_like(value):
         return f"a value named {name}"
     drawn = shapes.plainly_made(value) or _drawn(value) in ("letters", "hash")
     return "a value that is drawn by chance" if drawn else ""

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from deepagents.backends import protocol
 from deepagents.middleware.filesystem import NUM_CHARS_PER_TOKEN
 from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
@@ -19,6 +18,7 @@ from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.backends.wrapper import WrapperBackend
 from deepnb.backends.writer import Writer, is_withheld, writer, writing
 from deepnb.engine import keys
+from deepnb.engine.answer import with_messages
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import message_text, tool_name
 from deepnb.gate import redact_value
@@ -153,23 +153,16 @@ class GuardMiddleware(AgentMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         self._described |= self._foreign(tuple(request.tools or ()))
-        return self._clean(handler(request))
+        return with_messages(handler(request), self._message)
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
         self._described |= self._foreign(tuple(request.tools or ()))
-        return self._clean(await handler(request))
+        return with_messages(await handler(request), self._message)
 
     def heard(self, state: Any, outer: Writer | None = None) -> Facts:
         """Return the texts that were heard, with the descriptions of tools among those of others."""
         others, own = heard(self.whole(state), outer)
         return [*others, *self._described.values()], own
-
-    def _clean(self, response: Any) -> Any:
-        if not isinstance(response, ModelResponse):
-            return response
-        result = [self._message(m) for m in response.result]
-        same = all(a is b for a, b in zip(result, response.result, strict=True))
-        return response if same else replace(response, result=result)
 
     def _message(self, message: BaseMessage) -> BaseMessage:
         """Return the message; where a call would take a credential to a tool, with all credentials taken out.

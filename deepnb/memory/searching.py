@@ -21,7 +21,7 @@ from deepnb.memory.daily import NoteEntry, Recalls, addition, bare, entries
 from deepnb.memory.flush import TOOL
 from deepnb.memory.layers import LONG_TERM, NOTES, layers, note_day, note_path
 from deepnb.values.errors import DeepnbError
-from deepnb.values.files import make_folder
+from deepnb.values.files import make_folder, utf8
 
 if TYPE_CHECKING:
     from deepnb.search import Hit, Index
@@ -116,7 +116,7 @@ class MemorySearch:
                     changed.append(path)
         shown = sorted(path for path in changed if searched(path) and "/." not in path)
         found = backend.download_files([LONG_TERM, *shown])
-        read = {one.path: _text(one.content) for one in found}
+        read = {one.path: utf8(one.content) for one in found}
         if changed or len(versions) != len(before) or read[LONG_TERM] != texts.get(LONG_TERM):
             same = {path: text for path, text in texts.items() if path in versions and path not in read}
             texts = {**same, **{path: text for path, text in read.items() if text is not None}}
@@ -195,13 +195,6 @@ class MemorySearch:
 def searched(path: str) -> bool:
     """Return whether a file is looked through: long-term memory, and all Markdown below /memory."""
     return path == LONG_TERM or (path.startswith(NOTES) and path.endswith(".md"))
-
-
-def _text(content: bytes | None) -> str | None:
-    try:
-        return None if content is None else content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
 
 
 def recalled(hits: Iterable[Hit], files: Mapping[str, str], query: str) -> list[NoteEntry]:

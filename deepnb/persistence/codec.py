@@ -16,15 +16,11 @@ from deepnb.values.budget import Budget, Rule
 from deepnb.values.messages import GrowingList
 from deepnb.values.offload import Anchor, BroughtBack, Flush, HistoryMessage, Offload
 from deepnb.values.request import Request, Sent
+from deepnb.values.text import json_text
 
-CLASSES: Mapping[str, type] = {
-    one.__name__: one
-    for one in (
-        *(Anchor, BroughtBack, Budget, values.Call, values.CodeOutput, Decision, Flush, HistoryMessage, Offload),
-        *(PendingCall, Rule, Skill, values.Usage),
-        *values.Event.__args__,
-    )
-}
+_PARTS = (Anchor, BroughtBack, Budget, values.Call, Decision, Flush, HistoryMessage, Offload, PendingCall, Rule, Skill)
+_ALL: tuple[type, ...] = (*_PARTS, values.Usage, *values.Event.__args__)
+CLASSES: Mapping[str, type] = {one.__name__: one for one in _ALL}
 
 _CLASS = "="
 """Key of an object that is no plain one: it names what it is."""
@@ -158,12 +154,7 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 def dumps(value: Any) -> str:
     """JSON in few characters; half of a surrogate pair is written as its number."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
-    return text
+    return json_text(value, separators=(",", ":"))
 
 
 def _sent(piece: Sent) -> list[Any]:

@@ -2,12 +2,11 @@
 
 import os
 import platform
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from deepnb.values.errors import BusyError, RefusedError
 
@@ -30,7 +29,7 @@ class Blob:
     """What names its row."""
 
 
-class Database(ABC):
+class Database(Protocol):
     """A place that sessions are kept in. Several kernels may have it open."""
 
     where: str
@@ -40,35 +39,27 @@ class Database(ABC):
     store: Any
     """LangGraph's store: memory, notes, skills and their journal."""
 
-    @abstractmethod
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a statement whose values are written `?`."""
 
-    @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
         """Return a block whose statements are all there afterwards, or none; one transaction at a time."""
 
-    @abstractmethod
     def lock(self) -> AbstractContextManager[Any]:
         """Return a block with one writer of memory at a time, of all kernels; a thread may enter it again."""
 
-    @abstractmethod
     def hold(self, thread: str) -> Callable[[], None] | None:
         """Return what gives a thread free again; None where another kernel holds it. It ends with its process."""
 
-    @abstractmethod
     def blobs(self) -> Iterator[Blob]:
         """Return all values of checkpoints, as LangGraph's serializer wrote them."""
 
-    @abstractmethod
     def vacuum(self) -> str:
         """Remove what was overwritten from the disk; return one line on where it may be still, empty for nowhere."""
 
-    @abstractmethod
     def close(self) -> None:
         """Nothing is read or written any more."""
 
-    @abstractmethod
     def changes(self) -> object:
         """Return what is equal to what it was before as long as nobody has written to the store."""
 
@@ -77,7 +68,7 @@ class Database(ABC):
         asked = "SELECT key, CAST(value AS TEXT) FROM store WHERE prefix = ? AND substr(key, 1, ?) = ?"
         return {path: hash(text) for path, text in self.execute(asked, ".".join(namespace), len(directory), directory)}
 
-    plays = False
+    plays: bool = False
     """Whether a turn plays in this kernel, whose end leaves all of it whole."""
 
     @property
@@ -92,7 +83,7 @@ class Database(ABC):
 
     def move(self, name: str) -> None:
         """Go on in another file: the one that was opened, under its new name, or a new one with all that it held."""
-        raise NotImplementedError
+        raise TypeError(f"{self.where} is no file")
 
     def make_whole(self) -> bool:
         """Leave nothing in a side file; return whether nothing is."""
@@ -104,15 +95,19 @@ class Database(ABC):
             raise self.busy(thread)
         here = f"process {os.getpid()} on {platform.node() or 'this machine'}, in {os.getcwd()}"
         try:
-            self.execute(
-                "INSERT INTO deepnb_claims (thread, holder, since) VALUES (?, ?, ?)"
-                " ON CONFLICT (thread) DO UPDATE SET holder = excluded.holder, since = excluded.since",
-                *(thread, here, datetime.now().astimezone().isoformat(timespec="seconds")),
-            )
+            since = datetime.now().astimezone().isoformat(timespec="seconds")
+            self.upsert("deepnb_claims", thread=thread, holder=here, since=since)
         except BaseException:
             release()
             raise
         return release
+
+    def upsert(self, table: str, *kept: str, **row: Any) -> None:
+        """Insert a row; in one of the same key, which is the first column, change all others but those that are `kept`."""
+        key, *others = row
+        made = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+        changes = ", ".join(f"{name} = excluded.{name}" for name in others if name not in kept)
+        self.execute(f"{made} ON CONFLICT ({key}) DO UPDATE SET {changes}", *row.values())
 
     def busy(self, thread: str) -> BusyError:
         """Return the error that says that another kernel plays a turn in a thread: which, and since when."""

@@ -96,10 +96,8 @@ class PostgresDatabase(Database):
 
     def execute(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._local, self._rows.cursor() as cursor:
-            cursor.execute(  # a text of PostgreSQL has no NUL
-                sql.replace("?", "%s"),
-                [v.replace("\x00", "\ufffd") if isinstance(v, str) else v for v in values] or None,
-            )
+            given = [v.replace("\x00", "\ufffd") if isinstance(v, str) else v for v in values]  # its texts have no NUL
+            cursor.execute(sql.replace("?", "%s"), given or None)
             return list(cursor.fetchall()) if cursor.description else []
 
     def changes(self) -> object:

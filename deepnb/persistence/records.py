@@ -66,11 +66,7 @@ class Records:
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep a fact of the session in the place of the one before."""
-        self._database.execute(
-            "INSERT INTO deepnb_session (name, value) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            *(name, value),
-        )
+        self._database.upsert("deepnb_session", name=name, value=value)
 
     def put(self, text: str) -> str:
         """Keep a text once; return its name."""
@@ -113,11 +109,7 @@ class Records:
 
     def set_facts(self, name: str, facts: Mapping[str, Any]) -> None:
         """Keep facts of a thread, which is made where it is new."""
-        self._database.execute(
-            "INSERT INTO deepnb_threads (name, facts) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET facts = excluded.facts",
-            *(name, dumps(facts)),
-        )
+        self._database.upsert("deepnb_threads", name=name, facts=dumps(facts))
 
     def set_head(self, name: str, head: str | None, before: str | None) -> bool:
         """Let a thread end with another turn, if it ends with `before` now; whether it does."""
@@ -126,11 +118,8 @@ class Records:
 
     def set_begun(self, name: str, begun: Mapping[str, Any] | None) -> None:
         """Keep which turn plays in a thread; None where none does."""
-        self._database.execute(
-            "INSERT INTO deepnb_threads (name, facts, begun) VALUES (?, '{}', ?)"
-            " ON CONFLICT (name) DO UPDATE SET begun = excluded.begun",
-            *(name, None if begun is None else dumps(begun)),
-        )
+        text = None if begun is None else dumps(begun)
+        self._database.upsert("deepnb_threads", "facts", name=name, facts="{}", begun=text)
 
     def remove_thread(self, name: str) -> None:
         """Forget a thread; turns that forks of it share stay."""

@@ -39,10 +39,8 @@ def without_credentials(value: Any) -> Any:
             changed = {name: new for name, old in named.items() if (new := without_credentials(old)) is not old}
             return value.model_copy(update=changed) if changed else value
         case Mapping():
-            media = value.get("type") in _MEDIA
-            out = {
-                without_credentials(k): bare_images(v) if media else without_credentials(v) for k, v in value.items()
-            }
+            change = bare_images if value.get("type") in _MEDIA else without_credentials
+            out = {without_credentials(k): change(v) for k, v in value.items()}
             same = all(k in value and v is value[k] for k, v in out.items())
             return value if same and len(out) == len(value) else out
         case BaseException():

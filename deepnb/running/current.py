@@ -214,11 +214,7 @@ class Current:
 
     def is_shared(self, path: str) -> bool:
         """Return whether a file belongs to the session (memory, notes, skills, subagents) and not to one thread."""
-        options = self.options
-        if options.graph:  # none is
-            return False
-        names, folders = guarded_paths(options.memory, options.skills)
-        return path in names or path.startswith((*folders, "/.deepnb/"))
+        return not self.options.graph and (path.startswith("/.deepnb/") or self.is_guarded(path))
 
     @property
     def is_apart(self) -> bool:

@@ -130,20 +130,17 @@ class _Found:
         for a, b, span in sorted(self.places, key=lambda place: place[0]):
             gap = text[end:a].lower().strip(" ,，(（") if out else None
             whole = [one.first.replace(month=12, day=31) == one.last and not one.yearly for one in (*out[-1:], span)]
+            weekdays = [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]
             if gap in _NEXT and out[-1].yearly != span.yearly and any(whole):  # May last year, 去年五月
                 one, year = (span, out.pop()) if span.yearly else (out.pop(), span)
                 span = replace(_in_year(one, year.first.year), yearly=False)
-            elif gap in _NEXT and (days := [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]) in (
-                [True, False],
-                [False, True],
-            ):  # Tuesday, 4 May: of the two the date counts
+            elif gap in _NEXT and weekdays[0] != weekdays[1]:  # Tuesday, 4 May: of the two the date counts
                 other = out.pop()
-                span = span if days[0] else other
+                span = span if weekdays[0] else other
             elif out and (
                 _TO.fullmatch(text, end, a) or (_AND.fullmatch(text, end, a) and _BETWEEN.search(text, 0, end))
             ):
-                weekdays = all(map(_WEEKDAY.search, (text[begin:end], text[a:b])))
-                span = _joined(out.pop(), span, today, weekdays)
+                span = _joined(out.pop(), span, today, all(weekdays))
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
                 first = _in_year(span, span.first.year - (span.first > today)).first if span.yearly else span.first
                 span = Span(first, max(first, today))

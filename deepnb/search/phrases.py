@@ -159,10 +159,5 @@ _PARTS = {
     "{K}": r"(?P<k>[0-3]?\d)",
     "{Y}": r"(?:,? (?:de |del )?(?P<y>(?:19|20)\d\d))?",
 }
-_PATTERNS = tuple(
-    (
-        re.compile(rf"(?<!\w)(?:{re.sub(r'{[A-Z]}', lambda found: _PARTS[found[0]], pattern)})(?!\w)", re.IGNORECASE),
-        phrase,
-    )
-    for pattern, phrase in _PHRASES
-)
+_FILLED = [(re.sub("{[A-Z]}", lambda found: _PARTS[found[0]], pattern), phrase) for pattern, phrase in _PHRASES]
+_PATTERNS = tuple((re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE), phrase) for one, phrase in _FILLED)

@@ -10,7 +10,7 @@ from deepnb.session.part import Part
 from deepnb.session.skills import SessionSkills
 from deepnb.values.approvals import Decision, Mode, PendingCall, Policy, Rule, decide, policy_of
 from deepnb.values.errors import NotFoundError
-from deepnb.values.files import FileDiff
+from deepnb.values.files import FileDiff, utf8
 from deepnb.values.turn import Decided
 from deepnb.workshop.approvals import EDITS, NOTES, READS, WRITES
 from deepnb.workshop.notebook_plan import NotebookDiff
@@ -107,9 +107,7 @@ class SessionApprovals(Part):
             return None
         with self._workspace.current.on(self._workspace.threads[call.thread]):
             content = self._workspace.backend.download_files([path])[0].content
-        try:
-            before = None if content is None else content.decode("utf-8")
-        except UnicodeDecodeError:
+        if (before := utf8(content)) is None and content is not None:
             return None
         old, new, text = (call.args.get(name) for name in ("old_string", "new_string", "content"))
         after = text if call.name == "write_file" and isinstance(text, str) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from deepnb.running.workspace import Workspace
 from deepnb.values.errors import DeepnbError, InvalidError, RefusedError
-from deepnb.values.files import ALL_FILES, check_path
+from deepnb.values.files import ALL_FILES, check_path, utf8
 from deepnb.values.text import short_repr
 from deepnb.values.turn import Snapshot
 
@@ -54,10 +54,9 @@ class BackendFiles(MutableMapping[str, str]):
         found = self._backend.download_files([path])[0]
         if found.error is not None or found.content is None:
             raise KeyError(path)
-        try:
-            return str(found.content.decode("utf-8"))
-        except UnicodeDecodeError:
-            raise InvalidError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes") from None
+        if (text := utf8(found.content)) is None:
+            raise InvalidError(f"{path} is not UTF-8 text", "session.backend.download_files gives its bytes")
+        return text
 
     def __contains__(self, path: object) -> bool:
         """Whether there is such a file, of text or not."""
@@ -100,6 +99,4 @@ class Files(BackendFiles):
 def refused(path: str, error: str) -> DeepnbError:
     """The error for a write that was not made; the guard's own words are kept as they are."""
     words = error.removeprefix("Error: ")
-    return (
-        RefusedError(words) if words.startswith("not written") else RefusedError(f"{path} can't be written ({words})")
-    )
+    return RefusedError(words if words.startswith("not written") else f"{path} can't be written ({words})")

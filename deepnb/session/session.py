@@ -316,9 +316,7 @@ class Session(SessionContext):
         **unknown: Never,
     ) -> Turn:
         """Run one turn to its end; the options are those of `stream`."""
-        known_only("Session.run", locals(), unknown)
-        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
-        stream = self.stream(prompt, **given, images=images, response_format=response_format)
+        stream = self.stream(**_turn_options("Session.run", locals()))
         for _ in stream:
             pass
         assert stream.turn is not None
@@ -352,9 +350,7 @@ class Session(SessionContext):
           `Path`. A model whose profile has no `image_inputs` gets a description in words
         - response_format: another form of the answer
         """
-        known_only("Session.stream", locals(), unknown)
-        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
-        return self._runner.stream(prompt, **given, images=images, response_format=response_format)
+        return self._runner.stream(**_turn_options("Session.stream", locals()))
 
     async def arun(
         self,
@@ -370,9 +366,7 @@ class Session(SessionContext):
         **unknown: Never,
     ) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
-        known_only("Session.arun", locals(), unknown)
-        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
-        stream = self.astream(prompt, **given, images=images, response_format=response_format)
+        stream = self.astream(**_turn_options("Session.arun", locals()))
         async for _ in stream:
             pass
         assert stream.turn is not None
@@ -392,13 +386,9 @@ class Session(SessionContext):
         **unknown: Never,
     ) -> AsyncTurnStream:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
-        known_only("Session.astream", locals(), unknown)
+        given = _turn_options("Session.astream", locals())
         arrivals = Arrivals()
-        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell, "rerun": rerun}
-        stream = self._runner.stream(
-            prompt, **given, images=images, response_format=response_format, notify=arrivals.notify
-        )
-        return AsyncTurnStream(stream, arrivals)
+        return AsyncTurnStream(self._runner.stream(**given, notify=arrivals.notify), arrivals)
 
     def start(
         self,
@@ -418,13 +408,12 @@ class Session(SessionContext):
         background: such a call ends the job until it is decided. What the job writes to memory is merged with the
         session's once it has ended, and `session.switch(job.thread)` continues in its thread.
         """
-        known_only("Session.start", locals(), unknown)
+        given = _turn_options("Session.start", locals())
         if images:
             from deepnb.workshop.images import prompt_images
 
-            images = prompt_images(images)
-        given: dict[str, Any] = {"model": model, "thread": thread, "max_steps": max_steps, "cell": cell}
-        return self.jobs.start(prompt, **given, images=images, response_format=response_format)
+            given["images"] = prompt_images(images)
+        return self.jobs.start(**given)
 
     def compare(
         self,
@@ -834,3 +823,9 @@ class Session(SessionContext):
         names = (include,) if isinstance(include, str) else tuple(include)
         made: Package = part("session.package")(self._workspace, directory, names, write=write)
         return made
+
+
+def _turn_options(where: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a method that runs a turn, by name; an unknown option names the nearest."""
+    known_only(where, given, given["unknown"])
+    return {name: value for name, value in given.items() if name not in ("self", "unknown")}

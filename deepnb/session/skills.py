@@ -14,7 +14,7 @@ from deepnb.skills.packages import bundled, check_name, packages, scaffold
 from deepnb.skills.rules import FILE_NAME, check, preapproved
 from deepnb.values.agent import Finding, Skill, SkillRead, skill_line, skills_listed
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import ALL_FILES, disk_path
+from deepnb.values.files import ALL_FILES, disk_path, utf8
 from deepnb.values.text import as_word
 
 if TYPE_CHECKING:
@@ -271,11 +271,10 @@ class SessionSkills(Part):
         return named[-1]
 
     def _write(self, path: str, data: bytes) -> None:
-        try:
-            self._files[path] = data.decode("utf-8")
-        except UnicodeDecodeError:
-            if error := self._workspace.backend.upload_files([(path, data)])[0].error:
-                raise refused(path, error) from None
+        if (text := utf8(data)) is not None:
+            self._files[path] = text
+        elif error := self._workspace.backend.upload_files([(path, data)])[0].error:
+            raise refused(path, error)
 
     def _below(self, directory: str) -> tuple[str, ...]:
         found = self._workspace.backend.glob(ALL_FILES, directory).matches or ()

@@ -24,6 +24,7 @@ def how_called(id_: str) -> str:
     return READ if id_.startswith(FROM_TEXT) else ""
 
 
+Offered = Mapping[str, Callable[[], Mapping[str, str]]]
 Call = tuple[str, dict[str, Any]]
 """(name, arguments)."""
 
@@ -130,12 +131,11 @@ def may_be_calls(text: str, offered: Collection[str]) -> bool:
         return not bare
     if name.end() == len(bare):
         return any(one.startswith(name[1]) for one in (*offered, *(("functions",) if at else ())))
-    return (name[1] in offered and (bare[name.end()] == "(" or at > 0)) or (
-        at > 0 and name[1] in ("function", "functions")
-    )
+    fits = name[1] in offered or (at > 0 and name[1] in ("function", "functions"))
+    return fits and (at > 0 or bare[name.end()] == "(")
 
 
-def calls_in(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) -> list[Call]:
+def calls_in(text: str, offered: Offered) -> list[Call]:
     """Return the calls that a text is, in the forms in which models write them; none where it is anything else.
 
     `offered` gives for the name of a tool what says (name -> JSON type) of its parameters, in their order.
@@ -155,7 +155,7 @@ def calls_in(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) 
 _PIECE = regex(r"```[^\n]*\n.*?(?:```|\Z)|<(\w+)(?:=\w+)?>.*?</\1>|(?:^(?!```|<\w)[^\n]*\S[^\n]*(?:\n|\Z))+", re.DOTALL | re.MULTILINE)  # fmt: skip
 
 
-def calls_among(text: str, offered: Mapping[str, Callable[[], Mapping[str, str]]]) -> list[Call]:
+def calls_among(text: str, offered: Offered) -> list[Call]:
     """Return the calls that a text holds, whatever stands beside them: for answers that nobody waits for."""
     if whole := calls_in(text, offered):
         return whole
@@ -189,9 +189,7 @@ def _after_marks(text: str, at: int) -> int:
     return at
 
 
-def _read(
-    text: str, at: int, offered: Mapping[str, Callable[[], Mapping[str, str]]], *, marked: bool
-) -> tuple[int, list[Call]]:
+def _read(text: str, at: int, offered: Offered, *, marked: bool) -> tuple[int, list[Call]]:
     """Return (where they end, the calls that begin here); a ValueError where none does."""
     if xml := _XML().match(text, at):
         end = text.find("</function>", xml.end())

@@ -117,16 +117,8 @@ _NAMES = ("id", "key", "digest")
 
 def without_credentials(turn: Turn) -> Turn:
     """Return the turn with each credential in its texts replaced by a mark; the pieces of an answer are joined."""
-    return replace(
-        turn,
-        prompt=redact(turn.prompt),
-        text=redact(turn.text),
-        model=redact(turn.model),
-        events=tuple(_clean(event) for event in _joined(turn.events)),
-        interrupted=_clean(turn.interrupted),
-        error=_clean(turn.error),
-        asked=tuple(_clean(call) for call in turn.asked),
-    )
+    said = {name: _clean(getattr(turn, name)) for name in ("prompt", "text", "model", "interrupted", "error", "asked")}
+    return replace(turn, events=tuple(map(_clean, _joined(turn.events))), **said)
 
 
 def _joined(events: Iterable[Event]) -> list[Event]:

@@ -20,7 +20,13 @@ from deepnb.values.text import Listing, short_repr, whole
 ALL_FILES = "{*,.*}"
 """The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
 
-Op = Literal["equal", "replace", "delete", "insert"]
+
+def utf8(content: bytes | None) -> str | None:
+    """Return the text of a file; None where there is no file, or no UTF-8 in it."""
+    try:
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +104,7 @@ def lines_of(text: str | None) -> list[str]:
 
 def check_path(path: str) -> str:
     """Return the path, if it is one of a file in the backend: absolute, and without `..`."""
-    if (
-        not path.startswith("/")
-        or path.endswith("/")
-        or any(part in ("", ".", "..") for part in path[1:].split("/"))
-        or whole(path) != path
-    ):
+    if not path.startswith("/") or {"", ".", ".."} & {*path[1:].split("/")} or whole(path) != path:
         raise InvalidError(f"{path!r} is not the path of a file", "type an absolute path, such as /AGENTS.md")
     return path
 

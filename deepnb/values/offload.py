@@ -8,7 +8,7 @@ at the data gives again (types, names of columns) is none, and neither are deepn
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Literal, get_args
 
@@ -219,7 +219,7 @@ def _is_fact(kind: Kind, text: str) -> bool:
 
 Count = Callable[[str], int]
 
-_LABELS: dict[Kind, str] = {
+LABELS: dict[Kind, str] = {
     "prohibition": "The user said",
     "statement": "The user said",
     "path": "Paths",
@@ -247,8 +247,8 @@ def anchor_block(anchors: Sequence[Anchor], room: int, count: Count, path: str |
     whole = AnchorBlock(_text(anchors, more, path, phrases=True), tuple(anchors))
     if count(whole.text) <= room:
         return whole
-    labels = {kind: count(f"\n{label}:") for kind, label in _LABELS.items()}
-    costs = {a: count(f"\n{_LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
+    labels = {kind: count(f"\n{label}:") for kind, label in LABELS.items()}
+    costs = {a: count(f"\n{LABELS[a.kind]}: {a.text}" if a.kind in SAID else _BETWEEN + a.text) for a in anchors}
     # Prohibitions, statements, then one of each kind in turn; within a kind the newest first.
     by_kind = {kind: [a for a in reversed(anchors) if a.kind == kind] for kind in get_args(Kind)}
     turns = zip_longest(*(by_kind[k] for k in by_kind if k not in SAID))
@@ -274,9 +274,9 @@ def _text(anchors: Sequence[Anchor], hidden: int, path: str | None, *, phrases: 
     for kind in get_args(Kind):
         texts = [(a.phrase or a.text) if phrases else a.text for a in anchors if a.kind == kind]
         if kind in SAID:
-            lines += [f"{_LABELS[kind]}: {t}" for t in texts]
+            lines += [f"{LABELS[kind]}: {t}" for t in texts]
         elif texts:
-            lines.append(f"{_LABELS[kind]}: {_BETWEEN.join(texts)}")
+            lines.append(f"{LABELS[kind]}: {_BETWEEN.join(texts)}")
     if hidden:
         lines.append(f"({hidden} more {'are' if hidden > 1 else 'is'} {f'in {path}' if path else 'left out'})")
     return "\n".join([*lines, CLOSE])
@@ -393,10 +393,6 @@ class HistorySections(Listing[HistorySection]):
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return numbers in order, neighbours joined: `2, 5-7`."""
-    out: list[list[int]] = []
-    for number in numbers:
-        if out and number == out[-1][-1] + 1:
-            out[-1].append(number)
-        else:
-            out.append([number])
+    runs = groupby(enumerate(numbers), lambda at: at[1] - at[0])  # as far from their places: one after the other
+    out = [[number for _, number in run] for _, run in runs]
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in out)

@@ -66,6 +66,14 @@ def whole(text: str) -> str:
     return text
 
 
+def json_text(value: Any, **how: Any) -> str:
+    """Return JSON that any file can hold: characters as they are, but for half of one, which is written as its number."""
+    import json  # which compiles patterns
+
+    text = json.dumps(value, ensure_ascii=False, **how)
+    return text if whole(text) is text else json.dumps(value, **how)
+
+
 def whole_value(value: Any) -> Any:
     """Return a JSON-like value whose texts, and keys, are whole; the same object where they are."""
     if isinstance(value, str):

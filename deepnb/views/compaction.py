@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from deepnb.values.offload import Anchor, Flush, Offload
+from deepnb.values.offload import LABELS, Anchor, Flush, Offload
 from deepnb.views import html as h
 from deepnb.views.search_marks import NO_TERMS, SearchTerms
 from deepnb.views.text import counted, pad, quoted, short, title_line
@@ -10,15 +10,6 @@ from deepnb.views.view import Picture
 
 CAUSES = {"trigger": "at the trigger", "by hand": "on request", "overflow": "the request was too long for the model"}
 
-_KINDS = {
-    "prohibition": "the user said",
-    "statement": "the user said",
-    "path": "paths",
-    "identifier": "identifiers",
-    "number": "numbers",
-    "date": "dates",
-    "name": "names",
-}
 _SHOWN = 40
 _LABEL = 12
 NO_SUMMARY = "no summary that can be read"
@@ -71,11 +62,11 @@ def anchors(offload: Offload) -> str:
 def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
     """Return (kind in words, what there is of it) in the order of the prompt."""
     out = []
-    for kind, words in _KINDS.items():
+    for kind, words in LABELS.items():
         texts = [a.phrase or a.text for a in found if a.kind == kind]
         more = f" … and {len(texts) - _SHOWN:,} more" if len(texts) > _SHOWN else ""
         if texts:
-            out.append((words, " | ".join(texts[:_SHOWN]) + more))
+            out.append((words.lower(), " | ".join(texts[:_SHOWN]) + more))
     return out
 
 

@@ -5,11 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, groupby
 from operator import itemgetter
 from typing import Literal
 
-from deepnb.values.files import FileDiff, Hunk
+from deepnb.values.files import FileDiff, lines_of
 from deepnb.views import html as h
 from deepnb.views.text import page, title_line
 
@@ -165,23 +166,13 @@ def diff_view(diffs: Sequence[FileDiff], title: str, stamp: str = "") -> DiffVie
 
 def rows(diff: FileDiff, context: int = CONTEXT) -> list[Row]:
     """Return the lines of the diff in order, with `context` unchanged lines round each group of changes."""
-    old = re.findall(r"[^\n]*\n|[^\n]+", diff.before or "")  # split at line feeds alone, as the hunks count lines
+    old, new = lines_of(diff.before), lines_of(diff.after)
     out: list[Row] = []
-    groups: list[list[Hunk]] = []  # hunks so near to each other that their context touches, together
-    for hunk in diff.hunks:
-        if groups and hunk.start - groups[-1][-1].stop <= 2 * context:
-            groups[-1].append(hunk)
-        else:
-            groups.append([hunk])
-    for group in groups:
-        start = max(0, group[0].start - context)
-        stop = min(len(old), group[-1].stop + context)
-        out.append(_row("@", f"@@ line {start + 1} @@"))
-        for hunk in group:
-            out += [_row(" ", line) for line in old[start : hunk.start]]
-            out += _changed("".join(old[hunk.start : hunk.stop]), "".join(hunk.lines))
-            start = hunk.stop
-        out += [_row(" ", line) for line in old[start:stop]]
+    for group in difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(context):
+        out.append(_row("@", f"@@ line {group[0][1] + 1} @@"))
+        for op, i1, i2, j1, j2 in group:
+            before = old[i1:i2]
+            out += map(partial(_row, " "), before) if op == "equal" else _changed("".join(before), "".join(new[j1:j2]))
     return out
 
 

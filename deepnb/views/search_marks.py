@@ -1,15 +1,20 @@
 """Words somebody looks for, marked in the texts that hold them, and what a search of memory or of turns found."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from deepnb.values.events import TurnPassage
 from deepnb.values.files import pattern
 from deepnb.views import html as h
 from deepnb.views.text import clean, counted, quoted, short
 from deepnb.views.view import Picture, table_html, table_view
+
+if TYPE_CHECKING:
+    from deepnb.search.hits import Hit
 
 _TERM = re.compile(r'"([^"]+)"|“([^”]+)”|([^\s"“”]+)')  # "two words" | “two words” | zebras
 MARK = "background:#f2d17a;color:#000;border-radius:3px;padding:0 1px"
@@ -77,22 +82,7 @@ def search_terms(text: str | None) -> SearchTerms:
     return SearchTerms(tuple(dict.fromkeys(term for term in found if term)))
 
 
-class Passage(Protocol):
-    """A passage: lines `start` to `end` (from 1) of a file, and the legs that found it."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def leg(self) -> str: ...
-
-
-def hits_view(query: str, hits: Sequence[Passage], terms: Iterable[str], stamp: str = "") -> Picture:
+def hits_view(query: str, hits: Sequence[Hit], terms: Iterable[str], stamp: str = "") -> Picture:
     """Return the passages that a search found, best first, with the `terms` in them marked."""
     wanted = SearchTerms(tuple(dict.fromkeys(terms)))
     lines, body = list[str](), list[h.Child]()

@@ -260,11 +260,9 @@ def _diff(number: int, before: Any, after: Any, name: str) -> CellDiff:
     return CellDiff(number, redact(" to ".join(kinds)), old, new, outputs)
 
 
-# -- the file, in whichever version of the format: nothing of it changes but the cells that are edited
+# -- the file, however it is laid out: nothing of it changes but the cells that are edited
 
 
-_SOURCES = ("source", "input", "code", "text")
-"""Under which of these a cell has its source."""
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode
 
@@ -289,28 +287,21 @@ def _skip(text: str, at: int) -> int:
 
 
 class NotebookFile:
-    """The text of a notebook, and where its cells are in it.
-
-    Format 4 and 1 have one array of cells, 2 and 3 one for each worksheet; a code cell holds its source as `input` in 2
-    and 3, and as `code` in 1, where Markdown is a `text` (nbformat, "Changes" and its schemas).
-    """
+    """The text of a notebook of format 4, and where its cells are in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         top = {key: start for key, start, _ in _parts(text, text.index("{"))}
         head = json.loads(text.removeprefix("\ufeff"))
         self.version: tuple[int, int] = (head.get("nbformat", 1), head.get("nbformat_minor", 0))
-        sheets = [start for _, start, _ in _parts(text, top["worksheets"])] if "worksheets" in top else []
-        arrays = [at for sheet in sheets for key, at, _ in _parts(text, sheet) if key == "cells"]
-        if not arrays and "cells" not in top:
-            raise InvalidError("the notebook has no list of cells", "open it in Jupyter and save it")
-        self.arrays = arrays or [top["cells"]]
-        self.spans = [[(start, end) for _, start, end in _parts(text, at)] for at in self.arrays]
-        cells = (json.loads(text[start:end]) for spans in self.spans for start, end in spans)
-        given = [cell[key] for cell in cells for key in _SOURCES if key in cell]
-        self.lists = self.version > (3,) and (not given or any(isinstance(one, list) for one in given))
-        self.breaks = re.search(r"\r?\n", text[: _skip(text, text.index("{") + 1)])
-        self.newline = self.breaks[0] if self.breaks else ""
+        if self.version < (4,) or "cells" not in top:
+            raise InvalidError("the notebook has no list of cells of nbformat 4", "open it in Jupyter and save it")
+        self.array = top["cells"]
+        self.spans = [(start, end) for _, start, end in _parts(text, self.array)]
+        given = [cell["source"] for cell in head["cells"] if "source" in cell]
+        self.lists = not given or any(isinstance(one, list) for one in given)
+        breaks = re.search(r"\r?\n", text[: _skip(text, text.index("{") + 1)])
+        self.newline = breaks[0] if breaks else ""
         indents = re.match(r"[^\n]*\n([ \t]*)", text[text.index("{") :]) if self.newline else None
         self.indent = indents[1] if indents else ""
         self.escapes = text.isascii() and re.search(r"\\u[0-9a-fA-F]{4}", text) is not None
@@ -318,22 +309,8 @@ class NotebookFile:
 
     def with_cells(self, entries: Sequence[Entry]) -> str:
         """Return the text whose cells are these."""
-        text, left = self.text, list(entries)
-        first = sum(map(len, self.spans))
-        for array, spans in reversed([*zip(self.arrays, self.spans, strict=True)]):
-            first -= len(spans)
-            keep = next((at for at, (number, _) in enumerate(left) if number > first), len(left)) if first else 0
-            while keep and first and left[keep - 1][0] == 0:  # a new cell is in the worksheet of the one behind it
-                keep -= 1
-            text = self._spliced(text, array, spans, first, left[keep:])
-            left = left[:keep]
-        return text
-
-    def _spliced(
-        self, text: str, array: int, spans: Sequence[tuple[int, int]], first: int, entries: Sequence[Entry]
-    ) -> str:
-        """Return the text with other cells in one array, whose first cell has the number `first` + 1."""
-        start, end = (spans[0][0], spans[-1][1]) if spans else (array + 1, _skip(text, array + 1))
+        text, spans = self.text, self.spans
+        start, end = (spans[0][0], spans[-1][1]) if spans else (self.array + 1, _skip(text, self.array + 1))
         line = text[text.rfind("\n", 0, start) + 1 : start]
         base = line if spans and not line.strip() else self.indent * 2 if self.newline else ""
         between = (
@@ -341,10 +318,10 @@ class NotebookFile:
         )
         out, before = "", None
         for number, edit in entries:
-            own = spans[number - first - 1] if number else None
+            own = spans[number - 1] if number else None
             if before is not None:
-                is_next = number and before == number - 1 and before > first
-                out += text[spans[before - first - 1][1] : spans[number - first - 1][0]] if is_next else between
+                is_next = before and before == number - 1
+                out += text[spans[before - 1][1] : spans[number - 1][0]] if is_next else between
             old = json.loads(text[slice(*own)]) if own else {}
             out += text[slice(*own)] if own and edit is None else self._cell(old, edit, base) if edit else ""
             before = number
@@ -356,38 +333,15 @@ class NotebookFile:
         """Return the JSON of a cell: of one that is replaced, id and metadata stay, and outputs go."""
         from nbformat import v4
 
-        kind, major = edit.kind or "code", self.version[0]
-        lines = edit.source.splitlines(keepends=True)
-        given = next((old[key] for key in _SOURCES if key in old), None if self.lists else "")
-        source: Any = edit.source if isinstance(given, str) else lines
+        kind, given = edit.kind or "code", old.get("source", None if self.lists else "")
         made: dict[str, Any] = dict(old)
-        if old.get("cell_type") != (name := "text" if major == 1 and kind != "code" else kind):
-            kept = ("id", "metadata", *(("language",) if "language" in old else ()))
-            made = {key: old[key] for key in kept if key in old} | {"cell_type": name}
-            made |= {"metadata": old.get("metadata", {})} if major > 2 else {}
+        if old.get("cell_type") != kind:
+            made = {"id": old["id"]} if "id" in old else {}
+            made |= {"metadata": old.get("metadata", {}), "cell_type": kind}
         if self.version >= (4, 5):
             made.setdefault("id", v4.new_code_cell()["id"])
-        if kind == "code":
-            made |= {"outputs": []} if major > 1 else {}
-            made |= (
-                {"execution_count": None}
-                if major > 3
-                else {"language": made.get("language", "python")}
-                if major > 1
-                else {}
-            )
-            made.pop("prompt_number", None)
-            made |= {"collapsed": made.get("collapsed", False)} if major in (2, 3) else {}
-        key = (
-            "source"
-            if major > 3 or (kind != "code" and major > 1)
-            else "input"
-            if major > 1
-            else "code"
-            if kind == "code"
-            else "text"
-        )
-        made[key] = source
+        made |= {"outputs": [], "execution_count": None} if kind == "code" else {}
+        made["source"] = edit.source if isinstance(given, str) else edit.source.splitlines(keepends=True)
         made = dict(sorted(made.items())) if list(old) == sorted(old) else made
         separators = (",", self.colon) if self.newline else (", " if self.colon == ": " else ",", self.colon)
         dumped = json.dumps(

@@ -61,14 +61,14 @@ def version_of(file: Path, content: bytes) -> str:
     return hashlib.sha256(os.fsencode(file) + b"\0" + content).hexdigest()[:12]
 
 
-def parsed(content: bytes, name: str, *, convert: bool = True) -> Any:
-    """Return the notebook, in format 4 unless with `convert=False`; not validated: its outputs may be anything."""
+def parsed(content: bytes, name: str) -> Any:
+    """Return the notebook, in format 4; not validated: its outputs may be anything."""
     try:
         import nbformat
         from nbformat import reader
 
         there = reader.reads(content.decode("utf-8-sig"))
-        return nbformat.convert(there, 4) if convert and reader.get_version(there)[0] < 4 else there
+        return nbformat.convert(there, 4) if reader.get_version(there)[0] < 4 else there
     except Exception as error:  # whatever is wrong with it
         raise InvalidError(f"{name} is not a notebook that nbformat can read ({type(error).__name__})") from None
 

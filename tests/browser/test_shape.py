@@ -7,6 +7,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from deepnb.search.hits import Hit
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.request import Request, Sent
 from deepnb.values.xray import Layer, Stack
@@ -17,7 +18,6 @@ from deepnb.views.search_marks import hits_view
 from deepnb.views.view import TextView, View
 from tests.support.browsers import CONTRAST, DARK, Workspace, marks, script, sign
 from tests.support.dashboards import edge, forced_colours
-from tests.support.hostile_views import Found
 from tests.support.word_views import history, views
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
@@ -43,7 +43,7 @@ def shown() -> dict[str, View]:
     }
     head = tuple(Sent("tools", f"tool_{i}", "{}", 10 * i) for i in range(4))
     more["items"] = replace(BudgetView(replace(budget, request=Request(head))), unfolded=True)
-    found = hits_view("alpha", [Found("alpha beta")], ["alpha"])
+    found = hits_view("alpha", [Hit("alpha", 1, 2, "alpha beta", 0.5, "alpha")], ["alpha"])
     more["a long line"] = TextView("line", "a" * 3_000)
     return {**dict(views()), **more, "hits": found, "history searched": history_view(history(), "turn 3", "word91")}
 

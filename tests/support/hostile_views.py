@@ -14,6 +14,7 @@ from typing import Any
 
 import deepnb.views
 from deepnb.backends.journal import entry
+from deepnb.search.hits import Hit
 from deepnb.values import turn as values
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.files import FileDiff
@@ -25,12 +26,6 @@ from deepnb.views.growing_markdown import GrowingMarkdown
 from deepnb.views.search_marks import search_terms
 from deepnb.views.turn_segments import Segments, turn_segments
 from deepnb.views.view import View
-
-
-class Found:
-    def __init__(self, x: str) -> None:
-        self.path, self.text, self.leg, self.heading = x, x, x, x
-        self.start, self.end, self.score = 1, 2, 0.5
 
 
 def changes(x: str) -> FileDiff:
@@ -90,8 +85,8 @@ class Maker:
             return made
         if name == "Entry":
             return entry(changes(self.x), id=self.x, at=self.x, origin="agent", thread=self.x, cell=self.x, note=self.x)
-        if name == "Passage":
-            return Found(self.x)
+        if name == "Hit":
+            return Hit(self.x, 1, 2, self.x, 0.5, self.x, self.x)
         if name == "SearchTerms":
             return search_terms(self.x)
         if kind in (str, Any, object, inspect.Parameter.empty):
@@ -131,7 +126,7 @@ class Maker:
 @cache
 def types_of(of: Any) -> dict[str, Any]:
     """The types of a function's arguments or a class' fields: finding them out takes longer than making the view."""
-    return typing.get_type_hints(of)
+    return typing.get_type_hints(of, localns={"Hit": Hit})  # which only a type checker imports there
 
 
 @cache

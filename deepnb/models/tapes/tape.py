@@ -18,7 +18,7 @@ from typing import Any
 
 from deepnb.gate import redact, redact_value
 from deepnb.values.errors import InvalidError
-from deepnb.values.text import excerpt, short_repr
+from deepnb.values.text import excerpt, json_text, short_repr
 
 # -- A text without what differs from run to run though nobody changed a word: ids that are drawn, and the time now
 # A date is masked only near the moments that are given: any other date is a word of the prompt or of the data.
@@ -217,10 +217,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _line(value: Json) -> bytes:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return json.dumps(value).encode() + b"\n"
+    return json_text(value, allow_nan=False).encode() + b"\n"
 
 
 # -- A request in the form in which a tape keeps and finds it: without credentials, ids, times, or a provider's own forms

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,18 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Self
 
+import orjson  # langgraph's client brings it
+
 from deepnb.values.errors import LimitError, NotFoundError, NotInstalledError, RefusedError
 
 BOM = b"\xef\xbb\xbf"
 _UNPACKED = 1 << 30
 """Bytes that a compressed file may hold."""
-
-try:  # it comes with langsmith, which langchain-core needs, and takes a third of the time
-    import orjson
-except ImportError:
-    _quick: Callable[[bytes], Any] = json.loads
-else:
-    _quick = orjson.loads
 
 
 @dataclass
@@ -53,7 +48,7 @@ def object_of(body: bytes) -> dict[str, Any] | None:
     """Return the object that JSON in UTF-8 holds; None for anything else, however it is broken."""
     value: Any
     try:
-        value = _quick(body)
+        value = orjson.loads(body)  # in a third of the time
     except (ValueError, RecursionError):
         try:
             value = json.loads(body.strip().decode())

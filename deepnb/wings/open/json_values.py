@@ -7,22 +7,16 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from deepnb.values.text import whole
+
 _MOST = 10**12
 """A larger number is not taken for a count of tokens."""
 _MEDIA = ("image", "document", "input_image", "image_url", "file", "audio", "input_audio", "input_file")
 
 
 def text(value: object) -> str:
-    """Return the value if it is a text; halves of surrogate pairs, which no page can show, become `?`."""
-    if not isinstance(value, str):
-        return ""
-    if value.isascii():
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-8", "replace").decode()
-    return value
+    """Return the value if it is a text, without halves of surrogate pairs, which no page can show."""
+    return whole(value) if isinstance(value, str) else ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:

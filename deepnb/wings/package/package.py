@@ -18,7 +18,7 @@ from deepnb.subagents.files import check, tool_names
 from deepnb.values.agent import FOLDER
 from deepnb.values.code import CODE_TOOLS, PROPOSAL_TOOLS
 from deepnb.values.errors import InvalidError, NotFoundError, RefusedError
-from deepnb.values.files import ALL_FILES, disk_path, make_folder, write_whole
+from deepnb.values.files import ALL_FILES, disk_path, make_folder, utf8, write_whole
 from deepnb.wings.package.agent_file import agent_file
 from deepnb.wings.package.literals import CantWriteError
 from deepnb.wings.package.module import NAME, module_of, requirement
@@ -141,11 +141,9 @@ def _through_the_gate(
         raise CantWriteError("has a credential in its path")
     if normpath(path) != path or any(map(is_control, path)):
         raise CantWriteError("has a path that leads elsewhere")
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
+    if (text := utf8(content)) is None:
         if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
-            raise CantWriteError("holds a credential in bytes that are not text") from None
+            raise CantWriteError("holds a credential in bytes that are not text")
         return content, ""
     lines = [line for line in text.splitlines() if line not in passed and is_directive(line)]
     if lines and (held := unsaid(lines, *heard, copied=True)):
