@@ -102,11 +102,8 @@ def test_edit_by_keyboard(lab: Lab) -> None:
     assert lab.files == ["typed.md"]
 
 
-HOLES = script("holes")
-
-
 def holes(cell: Any) -> list[float]:
-    return list(cell.locator(".jp-OutputArea").first.evaluate(HOLES))
+    return list(cell.locator(".jp-OutputArea").first.evaluate(script("holes")))
 
 
 def test_there_is_no_hole_under_a_card_live_and_reopened(lab: Lab, workspace: Workspace) -> None:

@@ -3,13 +3,14 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests import IMPORT_TESTS
-from tests.support.browsers import Notebook, Workspace, marks
+from tests.support.browsers import Notebook, Workspace, marks, reads
 from tests.support.dashboards import FRONTS, NOTEBOOK_BY_NIGHT
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
@@ -39,6 +40,18 @@ CHAIN = """def printed(word):
 chain = ScriptedModel(answers=[printed("one"), printed("two"), printed("three"), "Done at last."])
 %agent use chain"""
 
+
+WAITS = """import time
+def wait() -> str:
+    "Wait for a minute."
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        time.sleep(0.02)
+    return "nothing to be seen there"
+waits = ScriptedModel(answers=[call("wait"), "All is done."])
+%agent tools add wait
+%agent tools allow wait
+%agent use waits"""
 
 LAB_ALONE = pytest.mark.parametrize("opened", FRONTS[:1], indirect=True)
 
@@ -116,3 +129,18 @@ def test_code_that_a_click_began_can_be_interrupted(notebook: Notebook) -> None:
     cell.get_by_text("interrupted").first.wait_for()
     assert "Never said" not in cell.inner_text()
     assert "2" in notebook.run("1 + 1").inner_text(), "the kernel is free"
+
+
+@LAB_ALONE
+def test_a_turn_is_stopped_by_its_button(notebook: Notebook) -> None:
+    notebook.run(WAITS)
+    notebook.errors.clear()
+    cell = notebook.ask("%%agent\nlook again and again")
+    reads(cell, re.compile(r"\d s · wait"))
+    cell.get_by_role("button", name="Stop").click()
+    reads(cell, "UsageError: interrupted in the tool wait")
+    notebook.finished()
+    assert cell.get_by_role("button", name="Stop").count() == 0, "the button has gone with the line"
+    text = cell.inner_text()
+    assert not re.search(r"\d s · wait", text.partition("turn 1")[0])
+    assert "%agent resume again" in text and notebook.errors == []

@@ -22,8 +22,6 @@ EACH = 45
 SOME = 1
 """Views that a text is reopened in, another for each, besides the answer and a turn."""
 
-TOUCH = script("touch")
-ODD = script("odd")
 # Until what is under way has been done and drawn.
 DRAWN = """
 () => new Promise(done => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(() => setTimeout(done, 50)), 0)))
@@ -54,7 +52,7 @@ class Watched:
 
     def touch(self, root: str) -> int:
         """Do to all below `root` what a reader may; gives how many elements that were."""
-        seen = self.page.evaluate(TOUCH.replace("%r", repr(root)))
+        seen = self.page.evaluate(script("touch").replace("%r", repr(root)))
         self.page.evaluate(DRAWN)
         return int(seen)
 
@@ -66,7 +64,7 @@ class Watched:
         said = [] if self.touch(root) > 500 else ["there is too little to see"]
         said += ["it ran"] if self.hits() else []
         said += [f"asked {url}" for url in self.abroad] + [f"opened {url}" for url in self.opened]
-        return said + [f"odd: {one}" for one in self.page.evaluate(ODD.replace("%r", repr(root)))]
+        return said + [f"odd: {one}" for one in self.page.evaluate(script("odd").replace("%r", repr(root)))]
 
 
 @cache

@@ -65,14 +65,10 @@ from tests.browser.test_markdown import ANSWER
 model = ScriptedModel(answers=[ANSWER], delay=0.002)
 %agent --model model go on"""
 
-SEEN = script("answer")
-TYPESET = script("typeset")
-COUNTS = script("counts")
-
 
 def looked_at(page: Any) -> dict[str, Any]:
     page.wait_for_function(f"document.querySelectorAll('.jp-OutputArea-output mjx-container').length >= {FORMULAS}")
-    return dict(page.evaluate(SEEN))
+    return dict(page.evaluate(script("answer")))
 
 
 def right(seen: dict[str, Any]) -> None:
@@ -117,8 +113,8 @@ def test_each_form_of_math_is_typeset_and_nothing_else(workspace: Workspace) -> 
     page.wait_for_selector("[data-icon$=not-trusted], :text-is('Not Trusted')", state="attached")
     expected = [len(formulas) for _, formulas in MATH] + [0] * len(TEXT)
     page.wait_for_function(f"document.querySelectorAll('mjx-container').length >= {sum(expected)}")
-    page.evaluate(TYPESET)  # whatever is one too many is typeset by then
-    found = page.evaluate(COUNTS)
+    page.evaluate(script("typeset"))  # whatever is one too many is typeset by then
+    found = page.evaluate(script("counts"))
     wrong = [
         (text, counts) for text, count, counts in zip(samples, expected, found, strict=True) if counts[:2] != [count, 0]
     ]

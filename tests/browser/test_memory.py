@@ -1,12 +1,15 @@
-"""Memory files edited and the history searched in JupyterLab, in a real Chromium: typed, ticked, saved, refused, reopened."""
+"""Widgets in JupyterLab, in a real Chromium: memory files edited, the history searched, a key typed; and the first notebook."""
 
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import nbformat
 import pytest
 
+from tests import IMPORT_TESTS
 from tests.support.browsers import CONTRAST, DARK, Notebook, Workspace, marks
+from tests.support.notebooks import FIRST, HERE
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
@@ -117,3 +120,52 @@ def test_the_saved_notebook_in_the_dark(lab: Notebook, workspace: Workspace) -> 
     saved = nbformat.read(workspace.place / "memory.ipynb", 4)
     source = next(cell for cell in saved.cells if cell.source == CELLS[-2])
     assert [sorted(o.data) for o in source.outputs] == [["text/html", "text/plain"]] * 2, "settled: records only"
+
+
+KEY = "sk-page-0123456789-abcdefghijk"
+CHOOSER = (f"{IMPORT_TESTS}%load_ext deepnb\n%agent persist kept.db", "%agent use")
+
+
+def test_a_key_is_typed_into_the_page_and_saved_nowhere(workspace: Workspace) -> None:
+    lab = workspace.run("key.ipynb", CHOOSER)
+    lab.command("Settings > Save Widget State Automatically")
+    cell = lab.cell(CHOOSER[1])
+    cell.get_by_role("combobox", name="Provider").select_option("openai")
+    cell.get_by_placeholder("Enter keeps it").focus()
+    lab.page.keyboard.type(KEY)
+    lab.page.keyboard.press("Enter")
+    cell.get_by_text("key for openai kept in this process only").first.wait_for()
+    assert cell.get_by_placeholder("Enter keeps it").input_value() == ""
+    lab.run("%agent hello")
+    has = lab.run("from deepnb.models.keys import kept_key; len(kept_key('openai').reveal())").inner_text()
+    lab.save()
+    lab.command("Settings > Save Widget State Automatically")
+    saved = (workspace.place / "key.ipynb").read_text()
+    lab.close()
+    assert has.endswith(str(len(KEY))) and "PasswordModel" in saved, "the state of the widgets is saved, too"
+    assert not [
+        file.name for file in workspace.place.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()
+    ]
+
+
+@pytest.fixture(scope="module")
+def first(workspace: Workspace) -> Iterator[Notebook]:
+    shutil.copytree(HERE, workspace.place, dirs_exist_ok=True)
+    notebook = workspace.open(FIRST)
+    notebook.run_all()
+    yield notebook
+    notebook.close()
+
+
+def test_what_was_run_is_drawn_and_unfolds(first: Notebook) -> None:
+    assert "Error displaying widget" not in first.text and "Traceback" not in first.text
+    assert first.errors == []
+    card = first.cell("What is in the DataFrame planets?").locator("details").first
+    inside = card.locator("pre").last
+    assert not inside.is_visible()
+    card.locator("summary").first.click()
+    inside.wait_for(state="visible")
+    assert "142984" in card.inner_text()
+    gauge = first.cell("calls = %agent budget").locator(".jp-RenderedHTMLCommon").first
+    wide = "nodes => nodes.filter(n => n.offsetWidth > 20 && getComputedStyle(n).backgroundColor !== 'rgba(0, 0, 0, 0)').length"
+    assert gauge.locator("div, span").evaluate_all(wide) >= 4, "the parts have colours that survive"

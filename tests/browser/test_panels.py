@@ -3,15 +3,17 @@
 What both front ends show alike is asked of JupyterLab alone.
 """
 
-import time
+import os
 from collections.abc import Iterator
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.browsers import DARK, LIGHT, Workspace, marks
-from tests.support.dashboards import DASHBOARD, FRONTS, NOTEBOOK_BY_NIGHT, TABS, Page, edge, forced_colours
+from tests import IMPORT_TESTS
+from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks, reads
+from tests.support.dashboards import DASHBOARD, FRONTS, NOTEBOOK_BY_NIGHT, TABS, Page, edge, forced_colours, violations
 from tests.support.windows import tight_window
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
@@ -59,14 +61,6 @@ n => {
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))"
 
 
-def sees(area: Any, words: str) -> None:
-    """Wait until the words can be read there: what is in another tab or folded is not."""
-    until = time.monotonic() + 20
-    while words not in area.inner_text():
-        assert time.monotonic() < until, f"{words!r} is not in {area.inner_text()!r}"
-        area.page.wait_for_timeout(100)
-
-
 LAB_ALONE = pytest.mark.parametrize("seen", FRONTS[:1], indirect=True)
 
 
@@ -89,7 +83,7 @@ def test_every_tab_shows_its_panel(seen: Page) -> None:
     }
     for tab in TABS:
         area = seen.turn_to(tab)
-        sees(area, sights[tab])
+        reads(area, sights[tab])
         area.screenshot(path=seen.shots / f"{seen.notebook.front[:3]}-{tab}.png")
     assert "Traceback" not in seen.notebook.text and "Error displaying widget" not in seen.notebook.text
     if seen.notebook.front.startswith("lab"):  # Notebook 7 has an error of its own, with an empty notebook, too
@@ -179,15 +173,137 @@ def test_the_turn_that_the_page_has_chosen_is_taken_and_a_bar_leads_to_its_reque
     area = seen.turn_to("Budget")
     area.locator("button[title^='turn 2, call 1: ']").focus()
     seen.page.keyboard.press("Enter")
-    sees(area, "request of turn 2, call 1")
+    reads(area, "request of turn 2, call 1")
     seen.page.wait_for_function("document.activeElement.tagName === 'SELECT'")
     turns = area.get_by_role("combobox", name="turn")
     turns.select_option(index=0)
-    sees(area, "request of turn 1, call")
+    reads(area, "request of turn 1, call")
     threads = seen.turn_to("Threads").locator(".lm-Widget.widget-tab-contents").first
-    sees(threads, str(turns.locator("option").first.inner_text()).partition(" · ")[2][:20])
+    reads(threads, str(turns.locator("option").first.inner_text()).partition(" · ")[2][:20])
     threads.get_by_role("button", name="Rewind to here").focus()
     seen.page.keyboard.press("Enter")
-    sees(threads, "↶")
+    reads(threads, "↶")
     assert seen.page.evaluate("document.activeElement.innerText") == "Rewind to here"
     seen.notebook.run("%agent switch idea")
+
+
+PREPARE = f"""{IMPORT_TESTS}import deepnb
+from langchain_core.messages import AIMessage
+from tests.support.scripted import Scripted
+def calls(names):
+    return AIMessage("", tool_calls=[
+        {{"name": "write_file", "args": {{"file_path": f"/w/{{n}}.txt", "content": n}}, "id": n}} for n in names])
+model = Scripted(answers=[calls("ab"), "both are decided", calls("c"), "c is decided", calls("d"), "d is decided", "it is explained"])
+%load_ext deepnb
+%skills add explore-dataframe
+%memory add I like tea
+%memory add I like cake
+%agent tools ask write_file
+%agent use model"""
+PANELS = {
+    "%agent panel memory": (("Revert", "done: revert 3"),),
+    "%agent panel skills": (("Disable", "Enable"),),
+    "%memory edit /new.md": (("Cancel", "is unchanged"),),
+    "%memory edit /other.md": (("Save", "saved /other.md"),),
+}
+CARDS = {
+    "%agent write two": (
+        ("Reject", "done: reject call 1, write_file"),
+        ("Edit", "Discard"),
+        ("Discard", "Edit"),
+        ("Approve", "both are decided"),
+    ),
+    "%agent write one": (("Edit", "Discard"), ("Approve with edits", "c is decided")),
+    "%agent write the last": (("", "d is decided"),),
+    "1 / 0": (("Explain", "it is explained"),),
+}
+FOCUSED = """() => {
+  const one = document.activeElement
+  return one === document.body ? 'body' : one.closest('.jp-Cell') === one ? 'cell' : one.innerText.trim()
+}"""
+
+
+def press(notebook: Notebook, cell: Any, name: str, shows: str) -> None:
+    if name == "Save":
+        cell.locator("textarea").fill("- a line")
+    if name:
+        cell.get_by_role("button", name=name).locator("visible=true").first.focus()
+        notebook.page.keyboard.press("Space")
+    else:
+        cell.get_by_role("textbox", name="reason").focus()
+        notebook.page.keyboard.type("no")
+        notebook.page.keyboard.press("Enter")
+    cell.get_by_text(shows).locator("visible=true").first.wait_for(timeout=15_000)
+    buttons = {"Edit": "Discard edits", "Discard": "Edit ...", "Disable": "Enable"}
+    wanted = shows if shows.startswith("done") else buttons.get(name, "cell")
+    notebook.page.wait_for_function(f"wanted => ({FOCUSED})() === wanted", arg=wanted, timeout=15_000)
+
+
+@pytest.mark.parametrize("front", NOTEBOOK_BY_NIGHT)
+def test_after_each_action_something_near_has_the_focus(workspace: Workspace, front: str) -> None:
+    notebook = workspace.run(f"{front[:3]}-focus.ipynb", [PREPARE, *PANELS], front)
+    for source, actions in {**PANELS, **CARDS}.items():
+        cell = notebook.cell(source) if source in PANELS else notebook.run(source)
+        for name, shows in actions:
+            press(notebook, cell, name, shows)
+    notebook.close()
+
+
+CARD, CHOOSER = "%agent plot weight by depot in crates", "%agent use"
+MATRIX = (
+    f"%load_ext deepnb\n%config DeepNB.window = {tight_window()}\nimport pandas as pd",
+    "crates = pd.DataFrame({'depot': ['Bergen', 'Turku', 'Bergen'], 'weight': [4, 10, 9]})",
+    "%skills add explore-dataframe",
+    "%agent --quiet Remember that I prefer tabs",
+    "%agent --quiet what can you do?",
+    "%agent fork idea",
+    "%agent --quiet note that the pump is called Berta",
+    "%agent --quiet mean weight per depot in crates",
+    "%agent compact",
+    DASHBOARD,
+    CHOOSER,
+    CARD,
+)
+# What is wider than its box, and text of which a part is hidden without a sign that it goes on; a bar's letters are no text.
+CUT = """
+area => [...(area.scrollWidth > area.clientWidth + 1 ? ['the area scrolls sideways'] : []),
+  ...(document.documentElement.scrollWidth > innerWidth + 1 ? ['the page scrolls sideways'] : []),
+  ...[...area.querySelectorAll('*')].filter(one => {
+    const look = getComputedStyle(one), own = [...one.childNodes].some(n => n.nodeType === 3 && n.data.trim())
+    return own && one.offsetParent && !/^\\s*(.)\\1*\\s*$/.test(one.textContent) && look.overflowX === 'hidden' && look.textOverflow !== 'ellipsis' &&
+      look.position !== 'absolute' && one.scrollWidth > one.clientWidth + 1
+  }).map(one => `cut: ${one.className} ${one.textContent.slice(0, 60)}`)]
+"""
+
+
+def looked_at(area: Any, page: Any, name: str) -> list[str]:
+    area.scroll_into_view_if_needed()
+    if shots := os.environ.get("DEEPNB_SHOTS"):
+        area.screenshot(path=Path(shots) / f"{name}.png")
+    area.evaluate("area => area.closest('.jp-Cell').setAttribute('data-looked-at', '')")
+    found = [*area.evaluate(CUT), *violations(page, "[data-looked-at]")]
+    area.evaluate("area => area.closest('.jp-Cell').removeAttribute('data-looked-at')")
+    return [f"{name}: {one}" for one in found]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("front", FRONTS)
+def test_nothing_is_cut_nor_found_by_axe_and_a_tab_that_is_chosen_has_the_focus(
+    workspace: Workspace, front: str
+) -> None:
+    notebook = workspace.run(f"{front[:3]}-matrix.ipynb", MATRIX, front, size=(1400, 1200))
+    seen, found = Page(notebook, workspace.place), list[str]()
+    for theme, width in ((LIGHT, 1400), (LIGHT, 800), (DARK, 800), (DARK, 1400)):
+        notebook.theme(theme)
+        notebook.page.set_viewport_size({"width": width, "height": 1200})
+        seen.dashboard.locator(".jp-InputPrompt").first.click()  # the menu of themes leaves the focus nowhere
+        where = f"{front[:3]}-{theme.split()[1]}-{width}"
+        for tab in (*TABS, "Approvals"):
+            area = seen.turn_to(tab)
+            if notebook.page.evaluate("document.activeElement === document.body"):
+                found.append(f"{where}-{tab}: nothing has the focus")
+            found += looked_at(area, notebook.page, f"{where}-{tab}")
+        for name, source in {"Card": CARD, "Chooser": CHOOSER}.items():
+            found += looked_at(notebook.cell(source).locator(".jp-OutputArea").first, notebook.page, f"{where}-{name}")
+    notebook.close()
+    assert not found, "\n".join(found)

@@ -22,7 +22,6 @@ from tests.support.word_views import history, views
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
-SHAPE = script("shape")
 LOST = {"font-variant-numeric", "color:inherit"}
 """Declarations that the sanitizer takes away: figures of the same width, and what an element has without it, too."""
 DRAWN = [
@@ -90,7 +89,7 @@ def test_the_sanitizer_leaves_every_view_its_shape(pages: dict[str, Any]) -> Non
     shapes = {}
     for name in ("trusted", "untrusted"):
         pages[name].bring_to_front()
-        shapes[name] = pages[name].evaluate(SHAPE % DRAWN)
+        shapes[name] = pages[name].evaluate(script("shape") % DRAWN)
     failed: list[Any] = []
     for title, before, after in zip(shown(), shapes["trusted"], shapes["untrusted"], strict=True):
         if [one["tag"] for one in before] != [one["tag"] for one in after]:

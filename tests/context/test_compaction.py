@@ -22,7 +22,6 @@ from deepnb.context.counting import BY_CLASS
 from deepnb.engine import compaction
 from deepnb.engine.file_extras import append_text
 from deepnb.memory.flush import Flusher
-from deepnb.values.errors import DeepnbError
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.offload import CLOSE, OPEN
 from deepnb.values.turn import Compacted, Flushed
@@ -38,7 +37,7 @@ from tests.support.compactions import (
 )
 from tests.support.functions import gives
 from tests.support.refusals import refused
-from tests.support.scripted import call, unasked
+from tests.support.scripted import call, calls, unasked
 from tests.support.tables import every_row
 from tests.support.walks import walked
 
@@ -150,9 +149,9 @@ def test_what_only_an_estimate_says_is_too_long_is_sent_and_the_server_decides()
     s = Session(model=taken)
     assert s.run("words " * 12_000).text == "ok" and "words " * 12_000 in taken.requests[-1][-1].text
 
-    refused = Phased(answers=[ContextOverflowError("prompt is too long")], profile={"max_input_tokens": 6_000})
-    with pytest.raises(DeepnbError, match=r'the model refuses the request of ~[\d,]+ tokens .*"prompt is too long"'):
-        Session(model=refused).run("words " * 12_000)
+    model = Phased(answers=[ContextOverflowError("prompt is too long")], profile={"max_input_tokens": 6_000})
+    line = r'the model refuses the request of ~[\d,]+ tokens .*"prompt is too long"'
+    refused(line, Session(model=model).run, "words " * 12_000)
 
 
 @every_row("summary", ["A chat.", "The user said hello.", "<think>hm, Ida?</think>A chat.", "", "Always."])
@@ -189,11 +188,13 @@ def test_there_is_a_flush_for_every_compaction_of_whatever_cause():
     assert sum(section.messages for section in s.history()) == len(gone)
 
 
-def test_what_a_flush_puts_down_stands_in_the_daily_note_once():
+def test_what_a_flush_puts_down_stands_in_the_daily_note_once_and_without_memory_there_is_none():
     s = talked(Phased(flush=call("note", text="one\n- two\none")), "abcdefgh")
     assert re.fullmatch(r"## \d\d:\d\d <!-- flush [0-9a-f]{12} -->\n- one\n- two\n", note_of(s))
     assert [f.flush.lines for f in flushes(s)] == [("- one", "- two"), *[()] * (len(flushes(s)) - 1)]
     assert [e.origin for e in s.memory.log_entries()] == ["flush"]
+    model = Phased()
+    assert compactions(talked(model, enable_memory=False)) and not model.flushes
 
 
 def test_what_is_just_being_remembered_is_not_noted_as_well():
@@ -290,9 +291,11 @@ def test_an_answer_puts_down_items_and_tasks(answer: str, lines: list[str] | Non
 
 def test_the_silent_turn_can_do_nothing_but_add_to_the_note():
     """Whatever else it calls is not done, and of one tool alone it is looked at what the call holds."""
-    wild = call("write_file", "1", file_path="/AGENTS.md", content="x")
-    wild.tool_calls += call("note", "2", text="kept").tool_calls + call("delete", "3", file_path="/in.txt").tool_calls
-    s = session(Phased(flush=wild))
+    write, delete = (
+        call("write_file", "1", file_path="/AGENTS.md", content="x"),
+        call("delete", "3", file_path="/in.txt"),
+    )
+    s = session(Phased(flush=calls(write, call("note", "2", text="kept"), delete)))
     s.files["/in.txt"] = "x"
     walked(s, "run a", "run b", "run c", "run d")
     assert "/AGENTS.md" not in s.files and "/in.txt" in s.files and flushes(s)[0].flush.lines == ("- kept",)
@@ -316,11 +319,6 @@ def test_a_flush_writes_no_line_of_a_key_that_goes_over_several(by_tool: bool):
     text = "\n".join(["- good", *(lines if by_tool else [f"- {line}" for line in lines])])
     s = talked(Phased(flush=call("note", text=text) if by_tool else text))
     assert note_of(s).splitlines()[1:] == ["- good"]
-
-
-def test_without_memory_there_is_no_flush():
-    model = Phased()
-    assert compactions(talked(model, enable_memory=False)) and not model.flushes
 
 
 def test_compacting_by_hand_leaves_the_last_turn():

@@ -5,11 +5,10 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import tiktoken.model
@@ -48,52 +47,46 @@ def model(kind: str = "openai-chat", name: str | None = "small-1", base: str | N
     return SimpleNamespace(_llm_type=kind, model_name=name, openai_api_base=base)
 
 
-class Fetch:
-    def __init__(self, given: bytes | Exception = FILE) -> None:
-        self.given, self.asked = given, list[str]()
-
-    def __call__(self, url: str) -> bytes:
-        self.asked.append(url)
-        if isinstance(self.given, Exception):
-            raise self.given
-        return self.given
+def fetching(given: bytes | Exception = FILE) -> Mock:
+    return Mock(side_effect=given) if isinstance(given, Exception) else Mock(return_value=given)
 
 
 def test_a_remote_model_fetches_its_encoding_once_and_keeps_it(small):
-    fetch = Fetch()
+    fetch = fetching()
     known = Encodings(fetch)
     asks = encoding_of(model(), known)
     encoding_of(model(), known)
     assert known.settled()
     count = asks()
     assert count is not None and (count.count("abc"), count.exact, count.name) == (3, True, "tiktoken")
-    assert fetch.asked == [URL] and cached_at(URL).read_bytes() == FILE
-    again = Fetch(AssertionError("not again"))
-    assert load("small_base", again).n_vocab == 256 and again.asked == []
+    fetch.assert_called_once_with(URL)
+    assert cached_at(URL).read_bytes() == FILE
+    again = fetching(AssertionError("not again"))
+    assert load("small_base", again).n_vocab == 256 and not again.called
 
 
 @pytest.mark.parametrize("base", ["http://localhost:8000/v1", "http://127.0.0.1:1/v1", "http://[::1]:1/v1"])
 def test_a_local_model_fetches_nothing_and_takes_what_is_cached(small, base):
-    fetch = Fetch()
+    fetch = fetching()
     known = Encodings(fetch)
     asks = encoding_of(model(base=base), known)
-    assert known.settled() and asks() is None and fetch.asked == []
+    assert known.settled() and asks() is None and not fetch.called
     small.mkdir()
     cached_at(URL).write_bytes(FILE)
     later = Encodings(fetch)
     asks = encoding_of(model(base=base), later)
     assert later.settled()
     count = asks()
-    assert count is not None and count.count("abcd") == 4 and fetch.asked == []
+    assert count is not None and count.count("abcd") == 4 and not fetch.called
 
 
 @every_row("other", [model("chat-ollama"), model("anthropic-chat"), model(name="qwen3:8b"), model(name=None), object()])
 def test_a_model_whose_tokenizer_is_not_known_is_counted_with_o200k_where_it_is_cached(small, other, monkeypatch):
     """It is fetched for none of them."""
-    fetch = Fetch()
+    fetch = fetching()
     known = Encodings(fetch)
     asks = encoding_of(other, known)
-    assert known.settled() and asks() is None and fetch.asked == []
+    assert known.settled() and asks() is None and not fetch.called
     cached = SimpleNamespace(encode_ordinary=list, name="o200k_base")
     monkeypatch.setattr(module, "load", lambda name, fetch=None: cached)
     later = Encodings(fetch)
@@ -113,7 +106,7 @@ def test_the_teaching_model_and_others_start_no_loading(monkeypatch):
 
 @every_row("given", [b"something else", OSError("no network"), TimeoutError("silence")])
 def test_what_can_not_be_fetched_leaves_the_count_approximate(small, given):
-    known = Encodings(Fetch(given))
+    known = Encodings(fetching(given))
     asks = encoding_of(model(), known)
     assert known.settled() and asks() is None and not cached_at(URL).exists()
 
@@ -123,38 +116,20 @@ def test_a_damaged_cache_is_not_trusted_and_none_is_used_where_tiktoken_is_told_
     cached_at(URL).write_bytes(FILE + b"\nAA== 256")
     with pytest.raises(NotAtHandError):
         load("small_base")
-    assert load("small_base", Fetch()).n_vocab == 256
+    assert load("small_base", fetching()).n_vocab == 256
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    fetch = Fetch()
+    fetch = fetching()
     assert cached_at(URL) is None
     with pytest.raises(NotAtHandError):
         load("small_base", fetch)
-    assert fetch.asked == []
-
-
-@contextmanager
-def silent() -> Iterator[str]:
-    """The address of a server on loopback that takes a connection and never says a word."""
-    server, end = socket.create_server(("127.0.0.1", 0)), threading.Event()
-
-    def serve() -> None:
-        talk, _ = server.accept()
-        with talk:
-            end.wait(30)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    with server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/x.tiktoken"
-        end.set()
-        thread.join(30)
+    assert not fetch.called
 
 
 def test_a_server_that_never_answers_is_given_up(monkeypatch):
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
-    with silent() as url, pytest.raises(OSError):
-        download(url, pause=0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(OSError):  # it takes a connection
+        download(f"http://127.0.0.1:{server.getsockname()[1]}/x.tiktoken", pause=0.2)
 
 
 def test_counting_goes_on_while_a_download_hangs(small):

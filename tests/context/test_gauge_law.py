@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import Field
@@ -21,57 +21,52 @@ from deepnb.views.budget import BudgetView
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
-
-def answered(model: Any, payload: dict[str, Any], messages: list[BaseMessage]) -> ChatResult:
-    """An answer to a request, whose payload is kept with what is asked for."""
-    text = str(messages[-1].content)
-    what = "flush" if "<leaving>" in text else "summary" if "<messages>" in text else "answer"
-    model.sent.append((what, next((payload[name] for name in RESERVES if name in payload), None)))
-    return ChatResult(generations=[ChatGeneration(message=AIMessage("NO_REPLY" if what == "flush" else "fine"))])
-
-
 RESERVES = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 @cache
-def anthropic() -> Any:
-    """The client as it is, up to the bytes it would send; imported late, since it has 3,000 modules."""
-    from langchain_anthropic import ChatAnthropic
+def heard(client: Any) -> Any:
+    """A client as it is, up to the bytes it would send: what each request reserves is kept with what it asks for."""
 
-    class Anthropic(ChatAnthropic):
+    class Heard(client):  # type: ignore[misc]
         sent: list[tuple[str, int | None]] = Field(default_factory=list)
 
         def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-            return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+            text, payload = str(messages[-1].content), self._get_request_payload(messages, stop=stop, **kwargs)
+            what = "flush" if "<leaving>" in text else "summary" if "<messages>" in text else "answer"
+            self.sent.append((what, next((payload[name] for name in RESERVES if name in payload), None)))
+            said = AIMessage("NO_REPLY" if what == "flush" else "fine")
+            return ChatResult(generations=[ChatGeneration(message=said)])
 
-    return Anthropic
-
-
-class OpenAI(ChatOpenAI):
-    sent: list[tuple[str, int | None]] = Field(default_factory=list)
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return answered(self, self._get_request_payload(messages, stop=stop, **kwargs), messages)
+    return Heard
 
 
 class Other(Scripted):
-    """A client of neither, whose reserve has another name."""
+    """A client of neither provider, whose reserve has another name."""
 
     max_output_tokens: int | None = None
-    sent: list[tuple[str, int | None]] = Field(default_factory=list)
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return answered(self, {"max_output_tokens": self.max_output_tokens, **kwargs}, messages)
+    def _get_request_payload(self, messages: Any, **kwargs: Any) -> dict[str, Any]:
+        return {"max_output_tokens": self.max_output_tokens, **kwargs}
 
 
-LONG: dict[str, Any] = {"max_tokens": 20_000}
+def anthropic(**more: Any) -> Any:
+    from langchain_anthropic import ChatAnthropic  # late, since it has 3,000 modules
+
+    return heard(ChatAnthropic)(model_name="claude-some", **SAME, **more)
+
+
+def openai(**more: Any) -> Any:
+    return heard(ChatOpenAI)(model="some-model", **SAME, **more)
+
+
 SAME: dict[str, Any] = {"api_key": "x", "disable_streaming": True}
 CLIENTS: dict[str, Callable[[int | None], Any]] = {
-    "anthropic": lambda n: anthropic()(model_name="claude-some", **SAME, **reserving("max_tokens", n)),
-    "openai": lambda n: OpenAI(model="some-model", **SAME, **reserving("max_tokens", n)),
-    "responses": lambda n: OpenAI(model="some-model", use_responses_api=True, **SAME, **reserving("max_tokens", n)),
-    "bound": lambda n: OpenAI(model="some-model", model_kwargs=reserving("max_completion_tokens", n), **SAME),
-    "other": lambda n: Other(answers=["fine"], disable_streaming=True, max_output_tokens=n),
+    "anthropic": lambda n: anthropic(**reserving("max_tokens", n)),
+    "openai": lambda n: openai(**reserving("max_tokens", n)),
+    "responses": lambda n: openai(use_responses_api=True, **reserving("max_tokens", n)),
+    "bound": lambda n: openai(model_kwargs=reserving("max_completion_tokens", n)),
+    "other": lambda n: heard(Other)(answers=["fine"], disable_streaming=True, max_output_tokens=n),
 }
 
 
@@ -164,7 +159,7 @@ def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, wi
 
 
 def test_room_for_thinking_is_not_lowered():
-    model = anthropic()(model_name="claude-some", **LONG, thinking={"type": "enabled", "budget_tokens": 8_000}, **SAME)
+    model = anthropic(max_tokens=20_000, thinking={"type": "enabled", "budget_tokens": 8_000})
     s = bare(model, 40_000)
     assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
     while not any(map(compacted, s.turns)):
@@ -173,7 +168,7 @@ def test_room_for_thinking_is_not_lowered():
 
 
 def test_a_summary_and_a_flush_have_room_too():
-    model = anthropic()(model_name="claude-some", **LONG, **SAME)
+    model = anthropic(max_tokens=20_000)
     s = Session(model=model, max_input_tokens=40_000)
     while not s.history():
         s.run("word " * 4_000)

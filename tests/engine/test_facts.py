@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from langchain_core.tools import StructuredTool
 from langgraph._internal._constants import CONFIG_KEY_RUNTIME
 from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
@@ -30,10 +32,14 @@ from langgraph.types import Command, interrupt
 from deepnb import Session
 from deepnb.engine import keys
 from deepnb.engine.attached_graph import graph_parts
+from deepnb.engine.checkpoints import FAR
 from deepnb.engine.probe import snapshot
+from deepnb.engine.state_backend import MessagesChannel
+from deepnb.subagents.delegation import nested_graph
 from deepnb.testing import RequestRecorder, ScriptedModel, call
 from deepnb.values.agent import Skill
 from tests import DATA
+from tests.support.databases import checkpointer as checkpointer  # a fixture
 from tests.support.graphs import GRAPHS, lookup, model
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
@@ -354,3 +360,61 @@ def test_what_is_only_a_coroutine() -> None:
     assert graph_parts(builder.compile()).is_async
     assert graph_parts(create_agent(model(), [], middleware=[Later()])).is_async
     assert not graph_parts(create_agent(model(), [])).is_async
+
+
+STEPS = 12
+"""More than a turn with one tool call takes."""
+
+
+@every_row("key", [keys.MESSAGES, keys.FILES])
+def test_what_grows_with_a_thread_is_a_delta_channel(key):
+    model = Scripted(answers=["ok"])
+    nested = nested_graph({"name": "n", "description": "d", "system_prompt": "p", "model": model, "tools": []})
+    for graph in (Session(model=model).graph, nested):
+        found = graph.channels[key]
+        assert isinstance(found, DeltaChannel), f"{key} is a {type(found).__name__}: every checkpoint holds all of it"
+
+
+def test_files_that_rest_are_not_walked_back_to_their_first_write(checkpointer):
+    s = Session(model=Scripted(answers=[call("ls", path="/"), "ok"] * 30), checkpointer=checkpointer)
+    s.memory.add("likes tea")
+    for n in range(20):
+        s.run(f"look {n}")
+        metadata = checkpointer.get_tuple({"configurable": {"thread_id": "main"}}).metadata
+        _, steps = metadata["counters_since_delta_snapshot"].get(keys.FILES, (0, 0))
+        assert steps <= FAR + STEPS and s.files["/AGENTS.md"] == "- likes tea\n"
+
+
+def test_a_thread_goes_back_to_before_its_files_were_written_whole(checkpointer):
+    s = Session(model=Scripted(answers=["ok"]), checkpointer=checkpointer)
+    s.files["/a.txt"] = "first"
+    s.run("one")
+    s.files["/a.txt"] = "second"
+    for n in range(30):
+        s.run(f"turn {n}")
+    s.rewind(1)
+    assert s.files["/a.txt"] == "first"
+    s.undo()
+    assert s.files["/a.txt"] == "second"
+    s.fork("other", at=1)
+    assert s.files["/a.txt"] == "first"
+
+
+def test_a_checkpoint_holds_no_whole_thread(tmp_path):
+    file = tmp_path / "threads.db"
+    with SqliteSaver.from_conn_string(str(file)) as saver:
+        s = Session(model=Scripted(answers=["x" * 3_000]), checkpointer=saver)
+        for n in range(12):
+            s.run(f"turn {n}")
+        saver.conn.commit()
+    with sqlite3.connect(file) as connection:
+        (largest,) = connection.execute("SELECT max(length(checkpoint)) FROM checkpoints").fetchone()
+    assert largest < 3 * 3_000, "a thread of 36,000 characters is in one checkpoint"
+
+
+def test_snapshots_come_the_more_seldom_the_longer_the_thread_is():
+    channel = MessagesChannel(lambda held, writes: [*held, *writes], list, snapshot_frequency=50)
+    assert channel.snapshot_frequency == 50
+    held = channel.from_checkpoint([HumanMessage("x")] * 1_000)
+    assert held.snapshot_frequency == 250 and held.copy().snapshot_frequency == 250
+    assert channel.from_checkpoint([]).snapshot_frequency == 50

@@ -32,9 +32,7 @@ from deepnb.values.turn import (
 from deepnb.views.turn_segments import Segments, ToolSegment
 from deepnb.widgets.turn import NotebookTurn
 from tests.support.screen import Cell
-from tests.support.scripted import Paid, Scripted, call
-
-TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
+from tests.support.scripted import TASK, Paid, Scripted, call, calls
 
 
 class Whole(Scripted):
@@ -58,8 +56,7 @@ def test_nested_agents_carry_their_path():
 
 
 def test_two_agents_side_by_side_are_told_apart():
-    both = call("task", "left", description="l", subagent_type="general-purpose")
-    both.tool_calls += call("task", "right", description="r", subagent_type="general-purpose").tool_calls
+    both = calls(*(call("task", at, description=at, subagent_type="general-purpose") for at in ("left", "right")))
     turn = Session(model=Scripted(answers=[both, "nested", "nested", "end"])).run("p")
     assert sorted(e.path for e in turn.events if isinstance(e, ModelStarted)) == [(), (), ("left",), ("right",)]
     said = [(e.text, e.path) for e in turn.events if isinstance(e, TextDelta)]
@@ -198,8 +195,7 @@ def test_in_a_real_run_a_call_is_told_of_while_the_one_before_it_waits_for_appro
         """Wait until the user sees that this has begun."""
         return "seen" if told.wait(60) else "unseen"
 
-    made = call("write_file", id="asks", file_path="/a.txt", content="x")
-    made.tool_calls += call("quick", id="quick").tool_calls
+    made = calls(call("write_file", "asks", file_path="/a.txt", content="x"), call("quick", "quick"))
     rules: Any = {"write_file": "ask", "quick": "allow"}
     with Session(Scripted(answers=[made, "done"]), tools=[quick], approve=rules) as session:
         for event in session.stream("both"):
@@ -225,10 +221,7 @@ def test_calls_of_a_real_run_are_told_of_as_they_begin_and_recorded_in_the_order
         begun[name].set()
         return name
 
-    made = call("note", id="a", name="a")
-    for name in names[1:]:
-        made.tool_calls += call("note", id=name, name=name).tool_calls
-    model = Scripted(answers=[made, "done"])
+    model = Scripted(answers=[calls(*(call("note", id=name, name=name) for name in names)), "done"])
     with Session(model, tools=[note], approve={"note": "allow"}, middleware=[Backwards()]) as session:
         told = [event.id for event in session.stream("note them") if isinstance(event, ToolStarted)]
         events = list(session.turns[-1].events)

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pydantic import BaseModel
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.context.transcript import live_messages
 from deepnb.models.teaching import TeachingModel
 from deepnb.testing import ScriptedModel, call
 from deepnb.values.turn import TextDelta
 from tests.models.test_fit import ALL, strict
 from tests.support.chat_server import Say, Use
+from tests.support.functions import pay
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 
@@ -83,8 +84,7 @@ def test_an_answer_that_never_fits_is_one_line_and_the_thread_goes_on(protocol):
     model, server = strict(protocol, [*wrong, made(TURKU, "r")])
     s = Session(model, enable_skills=False, response_format=City)
     line = r"^no answer fits City \(name: Input should be a valid string; people: Field required\): ask again"
-    with pytest.raises(DeepnbError, match=line):
-        s.run("where?")
+    refused(line, s.run, "where?")
     assert len(server.requests) == 3 and s.run("again").structured == City(**TURKU) and server.refused == []
 
 
@@ -100,10 +100,6 @@ def test_a_model_that_answers_in_text_is_asked_again_or_read(answers, asked):
 
 
 def test_a_turn_that_waits_for_approval_keeps_its_form():
-    def pay(amount: int) -> str:
-        """Pay."""
-        return "paid"
-
     s = Session(ScriptedModel(answers=[call("pay", amount=3), call("City", id="c2", **TURKU)]), tools=[pay])
     assert s.run("pay", response_format=City).asked
     list(s.resume(s.asked[0].approve()))
@@ -124,9 +120,8 @@ def test_a_kept_turn_has_its_json(tmp_path: Path):
     (int, "the class int"), (City(name="a", people=1), "City"), ({"type": "array"}, "{'type': 'array'}"),
 ])  # fmt: skip
 def test_what_can_be_no_form_is_one_line(form, says):
-    with pytest.raises(DeepnbError) as caught:
-        Session(ScriptedModel(answers=["x"]), response_format=form)
-    assert str(caught.value).startswith(f"response_format can't be {says}")
+    told = refused("", Session, ScriptedModel(answers=["x"]), response_format=form)
+    assert str(told).startswith(f"response_format can't be {says}")
 
 
 @every_row("ask", [
@@ -137,5 +132,4 @@ def test_what_can_be_no_form_is_one_line(form, says):
 ])  # fmt: skip
 def test_the_offline_model_refuses_in_one_line(ask):
     line = r"^the offline model gives no answers in a form: session.use\(NAME\) takes another model$"
-    with pytest.raises(DeepnbError, match=line):
-        ask()
+    refused(line, ask)

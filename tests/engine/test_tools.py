@@ -4,10 +4,9 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
 from langchain_core.tools import StructuredTool, tool
 
-from deepnb import InvalidError, Session, ToolEnded
+from deepnb import Session, ToolEnded
 from deepnb.testing import ScriptedModel, call
 from deepnb.values import tokenizer
 from deepnb.values.request import Sent
@@ -149,8 +148,3 @@ def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():
     )
     assert mine["ls"] == SHORT["ls"] and "- helper: helps" in mine["task"]
     assert "List the files of a directory" in theirs["ls"] and "in full" not in theirs["list_variables"]
-
-
-def test_a_bad_choice_is_one_line():
-    with pytest.raises(InvalidError, match="tool_text must be one of lean, short, full"):
-        Session(tool_text="brief")  # type: ignore[arg-type]

@@ -1,10 +1,7 @@
 """Approvals typed in a shell, in a kernel and in a terminal."""
 
 from pathlib import Path
-from typing import Any
 
-import nbclient
-import nbformat
 import pytest
 
 from tests.support.approvals import ASK, TWO
@@ -28,6 +25,13 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     assert shell.fails("%%agent\nand now?") == line and shell.fails("%agent resume") == line
     assert "I wrote 1 line to /work/report.md." in shell.ok("%agent approve")
     assert (work / "report.md").read_text() == "hello world\n"
+
+
+def test_the_answer_goes_where_the_prompt_said_though_it_waited(shell: Shell, work):
+    shell.ok(ASK.replace("%agent", "%agent --as answer"))
+    assert "answer" not in shell.ip.user_ns
+    shell.ok("%agent approve")
+    assert shell.ip.user_ns["answer"] == "I wrote 1 line to /work/report.md."
 
 
 def test_edit(shell: Shell, work):
@@ -105,40 +109,20 @@ def test_in_a_kernel_the_card_becomes_a_record(kernel: Kernel, tmp_path):
     assert "I wrote 1 line" in done.text and (tmp_path / "report.md").exists()
 
 
-def run_all(tmp_path, setting: str, metadata: dict | None = None):
-    """The cells after Run All, which stops before the last."""
-    first = f"{setting}\n%agent mount /work disk:{tmp_path}"
-    cells = ["%load_ext deepnb", first, ASK, "here = 1", "%%agent\nthanks", "past = 1"]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
-    notebook.cells[2].metadata.update(metadata or {})
-    waits: dict[str, Any] = dict.fromkeys(("timeout", "startup_timeout", "iopub_timeout"), 600)
-    waits |= {"raise_on_iopub_timeout": True, "resources": {"metadata": {"path": str(tmp_path)}}}
-    with pytest.raises(nbclient.exceptions.CellExecutionError):
-        nbclient.NotebookClient(notebook, **waits).execute()
-    return notebook.cells
-
-
-@pytest.mark.slow
 @pytest.mark.kernel
-def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(tmp_path):
-    """With the tag, or the setting off, Run All goes on to the next prompt."""
-
-    def counts(cells: list) -> list:
-        return [cell.execution_count for cell in cells]
-
-    def errors(cell: Any) -> list:
-        return [output for output in cell.outputs if output.output_type == "error"]
-
-    cells = run_all(tmp_path, "pass")
-    assert counts(cells) == [1, 2, 3, None, None, None]
+def test_a_card_stops_run_all_before_a_plain_cell_unless_that_is_switched_off(kernel: Kernel, tmp_path: Path):
+    """A front end sends all cells at once, and ipykernel drops those below a cell that fails."""
     line = "a call needs your approval: decide above, then run the cells below"
-    shown = [output.get("data", {}).get("text/plain", "") for output in cells[2].outputs]
-    assert any(line in text for text in shown) and not errors(cells[2]), "no error in red that would stay in the file"
-    assert counts(run_all(tmp_path, "pass", {"tags": ["raises-exception"]})) == [1, 2, 3, 4, 5, None]
-    cells = run_all(tmp_path, "%config DeepNB.stop_at_approval = False")
-    assert counts(cells) == [1, 2, 3, 4, 5, None] and not errors(cells[2])
-    told = "".join(o.get("text", "") for o in cells[4].outputs)
-    assert told.startswith("UsageError: turn 1 of thread main needs your approval for write_file: ")
+    kernel.ok(f"%agent mount /work disk:{tmp_path}")
+    asked, below = kernel.send(ASK), kernel.send("here = 1")
+    ran = kernel.wait(asked)
+    assert ran.asks and line in ran.text and not ran.of("error"), "no error in red that would stay in the file"
+    assert kernel.wait(below).status == "aborted"
+    kernel.ok("%agent new side\n%config DeepNB.stop_at_approval = False")
+    asked, below = kernel.send(ASK), kernel.send("here = 1")
+    ran = kernel.wait(asked)
+    assert (ran.status, kernel.wait(below).status) == ("ok", "ok") and "needs your approval" in ran.text
+    assert line not in ran.text
 
 
 def test_a_skill_that_asks_for_tools(shell: Shell, work):

@@ -1,6 +1,5 @@
 """`%agent use my_graph`: another agent in the same shell, what it lacks, its questions, and the way back."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +36,9 @@ halls = asking.compile()
 
 
 @pytest.fixture
-def shell() -> Iterator[Shell]:
-    made = Shell()
-    enter(made, "%load_ext deepnb", SETUP)
-    yield made
+def shell(shell: Shell) -> Shell:
+    shell.ok(SETUP)
+    return shell
 
 
 def test_what_it_lacks_is_said_once_and_can_be_asked_for(shell: Shell) -> None:

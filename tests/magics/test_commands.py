@@ -1,4 +1,4 @@
-"""Every subcommand in a real shell: what it prints when all is well, and the one line when it is not."""
+"""Every subcommand in a real shell: what it prints, the one line when it is not well, and that none deletes a user's file."""
 
 import re
 import threading
@@ -10,13 +10,18 @@ import pytest
 from deepnb.magics import memory_commands
 from deepnb.magics.commands import AGENT
 from deepnb.magics.memory_commands import MEMORY
+from deepnb.magics.panel_commands import skills_rows
 from deepnb.magics.skills_commands import SKILLS
 from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommands
 from deepnb.search import Hit
+from deepnb.values.agent import Finding, Skill, SkillRead, skill_line
 from deepnb.values.wings import names
 from deepnb.views.search_marks import hits_view
+from deepnb.views.skills import GRANTS, findings_view, skills_view
+from deepnb.widgets.actions import ActionPanel
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
+from tests.support.screen import below
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.walks import enter
@@ -219,15 +224,10 @@ def test_a_tape_is_recorded_stopped_and_played(shell: Shell, tmp_path: Path, mon
 
     assert shell.fails("%agent record stop") == "nothing is being recorded: %agent record FILE.jsonl starts a tape"
     assert shell.fails("%agent record a.jsonl") == "a.jsonl exists already: %agent record --yes a.jsonl overwrites it"
-    for magic in ("record", "replay"):
-        hint = "a.txt has no ending that says what it is: end the name in .jsonl"
-        assert shell.fails(f"%agent {magic} a.txt") == hint
+    assert "a.txt has no ending that says what it is" in shell.fails("%agent record a.txt")
     shell.ok("%agent record --yes a.jsonl")
     assert "already recording to" in shell.fails("%agent record b.jsonl")
     shell.ok("%agent record stop")
-    missing = shell.fails("%agent replay missing.jsonl")
-    assert missing == f"no tape {tmp_path.resolve() / 'missing.jsonl'}: %agent record FILE makes one"
-    assert shell.session.model == "offline"
 
 
 @every_row("text", ["<b>bold</b> & »marks«", "漢字 gateway 漢字"])
@@ -261,3 +261,149 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
     monkeypatch.setattr(shell.session.memory, "search_hits", slow)
     told = shell.ok("%memory search gateway")
     assert told.startswith("note: updating the index ...\nsearch: gateway")
+
+
+RULES = "# Mine\n\n" + "- a rule of mine that took an evening to find\n" * 20
+SKILL = "---\nname: tidy\ndescription: Tidy a table. Use it for tables.\n---\nDrop empty rows.\n"
+CRITIC = "---\nname: critic\ndescription: Finds mistakes.\n---\nFind mistakes.\n"
+COMMAND = re.compile(r"%(?:agent|memory|skills)(?: [^\s,;:()]+)+")
+
+
+def on_disk(place: Path) -> dict[str, str]:
+    return {str(p.relative_to(place)): p.read_text() for p in sorted(place.rglob("*.md")) if ".deepnb" not in str(p)}
+
+
+@every_row("begin", ["%memory sources add {0}/mine.md", "%memory sources add project", "%memory keep {0}/kept"])
+def test_what_is_named_to_take_an_item_out_leaves_the_disk_as_it_is(shell, tmp_path, monkeypatch, begin):
+    place = tmp_path / begin.split()[1]
+    (place / "kept").mkdir(parents=True)
+    for name in ("mine.md", "AGENTS.md", "kept/AGENTS.md"):
+        (place / name).write_text(RULES)
+    (place / "pyproject.toml").touch()
+    monkeypatch.chdir(place)
+    shell.ok("%agent new")
+    shell.run(begin.format(place))
+    shell.ok("%agent hi")
+    before = on_disk(place)
+    shown = shell.ok("%agent budget --items")
+    typed = [one for one in COMMAND.findall(shown) if "budget" not in one]
+    for line in typed:
+        shell.run(line)
+        assert on_disk(place) == before, line
+    if begin.startswith("%memory sources"):
+        assert any(line.startswith("%memory sources remove /") for line in typed), typed
+    for line in [line for line in typed if line.startswith("%memory sources remove")]:
+        shell.run(line)
+
+
+@every_row("line, gone", [
+    ("%memory rm /AGENTS.md", "AGENTS.md"), ("%skills remove tidy", "skills/tidy/SKILL.md"),
+    ("%agent subagents remove critic", "agents/critic.md"),
+])  # fmt: skip
+def test_what_is_on_the_users_disk_is_removed_after_a_second_word(shell: Shell, tmp_path: Path, line, gone) -> None:
+    place = tmp_path / gone.replace("/", "-")
+    for name, text in (("AGENTS.md", RULES), ("skills/tidy/SKILL.md", SKILL), ("agents/critic.md", CRITIC)):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    shell.ok(f"%memory keep {place}")
+    before = on_disk(place)
+    said = shell.fails(line)
+    assert on_disk(place) == before and "--yes" in said
+    shell.ok(said.rpartition(": ")[2].partition(" deletes")[0])
+    assert set(before) - set(on_disk(place)) == {gone}
+
+
+def test_in_the_kernel_it_is_removed_at_once_and_can_be_restored(shell: Shell) -> None:
+    shell.ok("%memory add I like tea")
+    shell.ok("%memory rm /AGENTS.md")
+    assert "likes tea" not in shell.ok("%memory")
+
+
+PATH = "/skills/{}/SKILL.md"
+
+
+def test_a_skill_is_added_again_removed_pinned_and_taken_back(shell):
+    shell.ok("%skills add explore-dataframe")
+    assert "a skill 'explore-dataframe' already exists" in shell.fails("%skills add explore-dataframe")
+    assert "added" in shell.ok("%skills add --yes explore-dataframe") and GRANTS in shell.ok("%skills")
+    assert "removed /skills/explore-dataframe" in shell.ok("%skills remove explore-dataframe")
+    assert "no skill 'explore-dataframe'" in shell.fails("%skills remove explore-dataframe")
+    shell.ok("%skills add explain-error")
+    assert "no skill is pinned" in shell.ok("%skills pin")
+    assert "explain-error is added to the next prompt, once: " in shell.ok("%skills pin explain-error")
+    assert "added to the next prompt: explain-error" in shell.ok("%skills pin")
+    assert "pinned: added to the next prompt" in shell.ok("%skills")
+    assert "is no longer added to the next prompt" in shell.ok("%skills pin explain-error --off")
+
+
+def test_a_panel_button_does_what_the_magic_does(shell):
+    scene = shell.ip._deepnb.scene
+    shell.ok("%skills add clear-plot")
+    panel = ActionPanel(lambda: skills_rows(scene), skills_view([], len))
+
+    def click(word: str) -> None:
+        next(one for one in below(panel._list) if getattr(one, "description", "") == word.capitalize()).click()
+
+    click("disable")
+    assert [s.enabled for s in scene.session.skills.list_skills()] == [False]
+    click("enable")
+    click("pin")
+    assert scene.session.skills.pinned == ("clear-plot",)
+    click("unpin")
+    assert scene.session.skills.pinned == ()
+    shell.ok("%agent Use the clear-plot skill")
+    panel.refresh()
+    assert "read in turn 1" in panel._list.children[0].children[0].value
+    shell.ok("%%skills broken\nx")
+    panel.refresh()
+    shell.ok("%%skills broken-too\nx")
+    panel.refresh()
+    assert [len(row.children[1].children) for row in panel._list.children] == [2, 0, 0]
+
+
+def test_what_a_row_says():
+    skill = Skill(
+        "one",
+        "Reports.",
+        PATH.format("one"),
+        compatibility="pandas",
+        allowed_tools=("ls", "Bash(git add:*)"),
+        source="mine",
+        overrides=("/base/one/SKILL.md",),
+        notes=("x is no field",),
+    )
+    texts = {skill.path: "a b c"}
+
+    def facts(read: SkillRead | None) -> tuple[str, ...]:
+        reads = {skill.path: read} if read else {}
+        return skills_view([skill], lambda t: len(t.split()), texts=texts, reads=reads).rows[0].facts
+
+    assert facts(None) == (
+        "3 tokens more if read",
+        "from mine, overrides /base/one/SKILL.md",
+        f"asks for ls, Bash(git add:*): {GRANTS}",
+        "needs: pandas",
+        "note: x is no field",
+    )
+    assert facts(SkillRead((2,), 155, 155))[1] == "read in turn 2"
+    assert facts(SkillRead((1, 2, 4), 100, 155))[1] == "partly read in turns 1-2, 4: 100 of 155 lines"
+    assert facts(SkillRead((3,), 0, 6, changed=True, pinned=True))[1] == "pinned in turn 3; changed since"
+    view = skills_view([skill], lambda t: len(t.split()), texts=texts)
+    assert view.rows[0].tokens == len(skill_line(skill.name, skill.description, skill.path).split())
+    for fact in facts(None):
+        assert fact in view.text()
+    assert "from mine, overrides" in view.html()
+
+
+def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
+    """In a DataFrame it was cut after fifty characters, what to write first of all."""
+    long = "write " + "name: a-good-one " * 20
+    view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
+    assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
+    assert view.text().splitlines()[1:] == [
+        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
+        f"      {long.strip()}",
+        "  note: /s/b: odd",
+        "      mend",
+    ]
+    assert long.strip() in view.html() and "<b>wrong" not in view.html()

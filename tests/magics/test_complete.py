@@ -18,7 +18,9 @@ WORDS = {
     **dict.fromkeys(("path", "place", "file"), ("/AGENTS.md", "/memory/my.md")), "skill": ("tidy-data", "plots"),
     "source": ("user", "project"), "job": ("1", "2"), "subagent": ("critic", "critical"),
     "subagents": ("add", "remove", "critic", "critical"), "tools": TOOL_WORDS, "tool": ("write_file", "ls"),
-    "own tool": ("f", "calc"), "function": ("double", "look"), "recording": ("stop",),
+    "own tool": ("f", "calc"), "function": ("double", "look"), "recording": ("stop",), "change": ("12", "11", "3"),
+    "pending": ("p1",), "messages": ("2", "1", "none"), "bundled": ("clear-plot",), "turn": ("3", "2", "1"),
+    "call": ("3", "2", "1", "3.2", "3.1"),
 }  # fmt: skip
 
 
@@ -69,6 +71,12 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
     ("memory", "", MEMORY), ("memory", "show /", ["/AGENTS.md", "/memory/my.md"]), ("memory", "add ", ["--to"]),
     ("memory", "add --to /m", ["/memory/my.md"]), ("memory", "add some text ", []), ("memory", "nosuch ", []),
     ("skills", "s", ["show"]), ("skills", "show ", ["tidy-data", "plots"]), ("skills", "new ", []),
+    ("agent", "rewind ", ["3", "2", "1", "--memory"]), ("agent", "fork idea --at ", ["3", "2", "1"]),
+    ("agent", "xray ", ["3", "2", "1", "3.2", "3.1"]), ("agent", "xray 3.", ["3.2", "3.1"]),
+    ("agent", "history --bring ", ["2", "1", "none"]), ("memory", "diff ", ["3", "2", "1"]),
+    ("memory", "diff 1 ", ["3", "2", "1"]), ("memory", "revert ", ["12", "11", "3"]),
+    ("memory", "revert 1", ["12", "11"]), ("memory", "accept ", ["p1"]), ("memory", "drop ", ["p1"]),
+    ("skills", "add ", ["clear-plot", "--yes"]), ("skills", "validate ", ["tidy-data", "plots"]),
 ])  # fmt: skip
 def test_a_line_is_offered_what_fits_there(magic, line, offers):
     word = line.rpartition(" ")[2]
@@ -174,22 +182,6 @@ def test_install_twice_and_uninstall_leave_the_shell_as_it_was(shell):
     complete.uninstall(shell)
     assert shell.Completer.custom_matchers == [] and offered(shell, "%agent th|") == []
     complete.install(shell, there_are)
-
-
-@every_row(("magic", "typed", "expected"), [
-    ("agent", "rewind ", ["3", "2", "1", "--memory"]), ("agent", "fork idea --at ", ["3", "2", "1"]),
-    ("agent", "xray ", ["3", "2", "1", "3.2", "3.1"]), ("agent", "xray 3.", ["3.2", "3.1"]),
-    ("agent", "history --bring ", ["2", "1", "none"]), ("memory", "diff ", ["3", "2", "1"]),
-    ("memory", "diff 1 ", ["3", "2", "1"]), ("memory", "revert ", ["12", "11", "3"]),
-    ("memory", "revert 1", ["12", "11"]), ("memory", "accept ", ["p1"]), ("memory", "drop ", ["p1"]),
-    ("skills", "add ", ["clear-plot", "--yes"]), ("skills", "validate ", ["tidy-data", "plots"]),
-])  # fmt: skip
-def test_ids_turns_and_skills_that_can_be_added(magic, typed, expected):
-    words = {
-        "change": ("12", "11", "3"), "pending": ("p1",), "messages": ("2", "1", "none"), "bundled": ("clear-plot",),
-    }  # fmt: skip
-    words |= {"skill": there_are("skill"), "turn": ("3", "2", "1"), "call": ("3", "2", "1", "3.2", "3.1")}
-    assert candidates(magic, typed, typed.rpartition(" ")[2], lambda kind: words.get(kind, ())) == expected
 
 
 def test_only_what_can_stand_there_is_looked_up():

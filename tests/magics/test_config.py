@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from traitlets import TraitError
 
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -59,11 +60,6 @@ def test_a_bad_value_is_one_line_and_changes_nothing(shell: Shell, caplog: pytes
         shell.ok(f"%config DeepNB.{'max_steps' if name != 'max_steps' else 'stream_hz'} = 5")
         assert not caplog.records, "the bad value came back with the next setting"
     assert not wrong
-
-
-def test_a_bad_value_set_as_an_attribute_is_put_back_too(shell: Shell) -> None:
-    from traitlets import TraitError
-
     with pytest.raises(TraitError, match="no model 'nosuch'"):
         shell.ip._deepnb.config.model = "nosuch"
     assert trait(shell, "model") == "offline"

@@ -32,15 +32,13 @@ def answered(shell: Shell, *answers: Any) -> Scripted:
     return model
 
 
-def test_explain_sends_the_traceback_as_the_prompt_of_a_turn(shell: Shell) -> None:
+def test_explain_sends_the_traceback_and_fix_puts_the_corrected_cell_next_and_runs_nothing(
+    shell: Shell, cells: list[str]
+) -> None:
     shell.run(MISSPELT)
     assert "Line 2 of Cell In[1] fails with KeyError: 'appel'" in shell.ok("%agent explain")
     (turn,) = shell.session.turns
     assert turn.prompt.startswith("Explain this error:") and "    >   2 | total = prices['appel']" in turn.prompt
-
-
-def test_fix_puts_the_corrected_cell_next_as_a_diff_and_runs_nothing(shell: Shell, cells: list[str]) -> None:
-    shell.run(MISSPELT)
     out = shell.ok("%agent fix")
     assert cells == [CORRECTED] and "-total = prices['appel']\n+total = prices['apple']" in out
     assert "the corrected cell is below; nothing was run" in out and "total" not in shell.ip.user_ns
@@ -96,14 +94,10 @@ def test_a_credential_in_the_cell_is_sent_masked_and_is_in_the_corrected_cell(sh
     assert cells == [cell.replace("appel", "apple")]
 
 
-def test_mistakes_in_magics_are_not_the_last_error(shell: Shell) -> None:
+def test_neither_mistakes_in_magics_nor_a_card_that_stops_run_all_are_the_last_error(shell: Shell) -> None:
     shell.run(MISSPELT)
     walked(shell, "run %agent swich", "run %agent code 9", "run %nosuchmagic", "run %agent fork")
     assert "KeyError: 'appel'" in shell.ok("%agent explain")
-
-
-def test_a_card_that_stops_run_all_is_not_the_last_error(shell: Shell) -> None:
-    shell.run(MISSPELT)
     answered(shell, call("run_python", code="x = 1"), "done", "explained")
     shell.ok("%config DeepNB.offer_explain = True")
     stopped = shell.run("%agent run something for me")
@@ -127,8 +121,8 @@ def test_an_error_in_a_cell_magic_names_the_line_of_the_body(shell: Shell, cells
     assert "ZeroDivisionError" in out and "`rate` (int, 0)" in out
 
 
-def test_err_in_a_prompt_is_the_last_error(shell: Shell) -> None:
-    model = answered(shell, "a", "b", "c", "d")
+def test_err_in_a_prompt_is_the_last_error_unless_a_variable_is_named_so(shell: Shell) -> None:
+    model = answered(shell, *"abcde")
     shell.run(MISSPELT)
     out = shell.ok("%%agent\nWhy {err}? And {prices}?")
     assert "KeyError: 'appel'" in model.requests[-1][-1].text and "{prices}" not in model.requests[-1][-1].text
@@ -138,11 +132,6 @@ def test_err_in_a_prompt_is_the_last_error(shell: Shell) -> None:
     assert "KeyError: 'appel'" in sent and "not {prices}?" in sent, "on a line nothing else is filled in"
     shell.ok("%%agent --raw\n{err}")
     assert model.requests[-1][-1].text == "{err}"
-
-
-def test_a_variable_named_err_wins(shell: Shell) -> None:
-    model = answered(shell, "a", "b")
-    shell.run(MISSPELT)
     shell.ok("err = 'mine'")
     out = shell.ok("%%agent\nWhy {err}?")
     assert model.requests[-1][-1].text == "Why mine?" and "{err} is your variable err" in out

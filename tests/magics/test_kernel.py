@@ -1,21 +1,25 @@
-"""What only a real kernel shows: the stop button, its event loop, hidden prompts, the notebook that is open."""
+"""What only a real kernel or a terminal shows: the stop button at any moment, its event loop, hidden prompts, an open notebook."""
 
 import json
+import os
+import random
 import re
+import signal
+import sys
+from collections import Counter
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbformat import v4
 
+from deepnb.views.view import View
 from deepnb.widgets.turn import MAX_OUTPUTS
 from tests import IMPORT_TESTS
 from tests.support.kernels import Cell, Kernel, Ran, asked
+from tests.support.shells import Shell
 from tests.support.tables import every_row
-
-pytestmark = pytest.mark.kernel
 
 TAG = re.compile(r"<[^>]*>")
 
@@ -86,6 +90,7 @@ def check(kernel: Kernel, ran: Ran, queued: Ran, where: str) -> None:
     assert kernel.value("reached") == "False"
 
 
+@pytest.mark.kernel
 def test_in_the_model(models: Kernel) -> None:
     ran, queued = stopped(models, "%%agent --model slow\nwhat can you do?", "I am")
     check(models, ran, queued, "while the model answered")
@@ -93,6 +98,7 @@ def test_in_the_model(models: Kernel) -> None:
     assert "You are welcome" in models.ok("%%agent\nthanks").text
 
 
+@pytest.mark.kernel
 def test_in_a_tool(models: Kernel) -> None:
     """One that sleeps in C, and one that works in Python."""
     tools = (("sleeps", "sleeper", "after sleeping"), ("counts", "busy", "after counting"))
@@ -124,6 +130,7 @@ waits = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wait")
 """
 
 
+@pytest.mark.kernel
 @every_row("name", ["waits", "works"])
 def test_stop_ends_a_node_that_waits_or_works(kernel: Kernel, name: str) -> None:
     kernel.ok(f"{IMPORT_TESTS}{GRAPHS}\n%agent use {name}")
@@ -148,6 +155,7 @@ def session(*answers):
 WAYS = {"run": "turn = s.run('p')", "arun": "turn = await s.arun('p')", "cell": "%%agent --quiet\np"}
 
 
+@pytest.mark.kernel
 def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kernel: Kernel):
     for way, cell in WAYS.items():
         kernel.ok(f"{TOOLS}\ns = session(call('hang'), 'done')")
@@ -163,6 +171,7 @@ def test_interrupted_in_a_coroutine_the_kernel_is_free_and_the_turn_resumes(kern
 KEY = "correct-horse-battery-staple-unlike-any-other"
 
 
+@pytest.mark.kernel
 def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel) -> None:
     prompts, published, reply = asked(kernel, "%agent key openai", KEY)
     assert reply["status"] == "ok"
@@ -174,45 +183,6 @@ def test_the_prompt_is_hidden_and_what_is_typed_is_shown_nowhere(kernel: Kernel)
     assert KEY not in shown + json.dumps([[r.messages, r.reply] for r in later], default=str)
     held = "from deepnb.models.keys import kept_key; print(kept_key('openai'), len(kept_key('openai').reveal()))"
     assert kernel.ok(held).text.strip() == f"Key(hidden) {len(KEY)}"
-
-
-EDIT = """
-from tests.support.scripted import Scripted, call
-from deepnb.workshop.notebooks import version_of
-from pathlib import Path
-def edit(name):
-    file = Path(name).resolve()
-    edits = [{"replace": 1, "source": "print('new')"}, {"insert": 2, "source": "## More", "kind": "markdown"}]
-    args = {"path": name, "edits": edits, "version": version_of(file, file.read_bytes())}
-    return Scripted(answers=[call("edit_notebook", **args), "done"])
-"""
-
-
-def notebooks(directory: Path) -> None:
-    for name in ("open", "other"):
-        cells = [v4.new_code_cell("print('old')", id=f"id-of-{name}")]
-        nbformat.write(v4.new_notebook(cells=cells), directory / f"{name}.ipynb")
-
-
-def sources(file: Path) -> list[str]:
-    return [cell.source for cell in nbformat.read(file, 4).cells]
-
-
-@pytest.mark.slow
-def test_in_a_kernel_the_notebook_that_is_open_is_refused_and_another_asks(kernel: Kernel, tmp_path: Path):
-    notebooks(tmp_path)
-    kernel.ok(f"%cd -q {tmp_path}\n{EDIT}")
-    kernel.ok("model = edit('open.ipynb')\n%agent use model")
-    kernel.wait(kernel.send("1", cell_id="id-of-open"))
-    refused = kernel.ok("%agent go")
-    assert "open.ipynb is open here" in refused.text and "needs your approval" not in refused.text
-    kernel.ok("model = edit('other.ipynb')\n%agent use model\n%agent new")
-    asked = kernel.ok("%agent go")
-    (card,) = (d for d in asked.outputs.values() if "needs your approval · " in d.get("text/plain", ""))
-    assert "+print('new')" in card["text/plain"] and "cell 2 · markdown · added" in card["text/html"]
-    kernel.ok("%agent approve")
-    assert sources(tmp_path / "other.ipynb") == ["print('new')", "## More"]
-    assert sources(tmp_path / "open.ipynb") == ["print('old')"]
 
 
 SETUP = f"{IMPORT_TESTS}from tests.support.scripted import Scripted, call\n"
@@ -227,6 +197,7 @@ def work(kernel: Kernel, tmp_path: Path) -> Path:
 WRITE = 'call("write_file", "w{0}", file_path="/work/{0}", content="x")'
 
 
+@pytest.mark.kernel
 @pytest.mark.slow
 def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kernel: Kernel, work: Path) -> None:
     looks = [
@@ -244,9 +215,219 @@ def test_a_turn_that_fills_the_cell_leaves_room_for_what_comes_of_the_card(kerne
     assert -1 not in places and places == sorted(places), [*zip(words, places, strict=True)][-4:]
 
 
+@pytest.mark.kernel
 def test_a_mistake_after_the_click_is_said_below_the_card(kernel: Kernel, work: Path) -> None:
     kernel.ok(f'm = Scripted(answers=[{WRITE.format("a")}, RuntimeError("the line is dead"), "again"])\n%agent use m')
     cell = Cell(kernel, "%agent go")
     cell.click("Approve")
     assert any("the line is dead: fix it, then %agent resume" in text for text in cell.texts)
     assert (work / "a").exists() and "again" in kernel.ok("%agent resume").text
+
+
+ROUNDS = int(os.environ.get("DEEPNB_INTERRUPTS", "200"))
+SEED = int(os.environ.get("DEEPNB_SEED", "35"))
+
+BEGIN = """
+import json, os, random, signal, threading, time
+from collections import Counter
+import deepnb
+from deepnb.testing import ScriptedModel
+from langchain_core.messages import AIMessage
+ran = Counter()
+
+def work(n: int, ms: int) -> str:
+    "Work."
+    ran[n] += 1
+    time.sleep(ms / 1000)
+    return f"worked {n}"
+
+def count(n: int, ms: int) -> str:
+    "Count."
+    ran[n] += 1
+    until = time.monotonic() + ms / 1000
+    while time.monotonic() < until:
+        sum(range(100))
+    return f"counted {n}"
+
+def one(chance, n):
+    ms, tool = chance.choice([0, 1, 5, 20, 60, 150, 300]), chance.choice(["work", "count", "run_python"])
+    if tool == "run_python":
+        args = {"code": f"ran[{n}] += 1\\ntime.sleep({ms / 1000})"}
+    else:
+        args = {"n": n, "ms": ms}
+    return {"name": tool, "args": args, "id": f"id{n}"}
+
+def script(seed):
+    chance, made, n = random.Random(seed), [], 0
+    for _ in range(chance.randint(1, 3)):
+        step = [one(chance, n + i) for i in range(chance.choice([1, 1, 2, 3]))]
+        n += len(step)
+        made.append(AIMessage("", tool_calls=step))
+    return n, [*made, "done"]
+
+def go(seconds):
+    "A turn that is interrupted after some seconds; the signal never comes while no cell runs: ipykernel would lose it."
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        get_ipython().run_cell_magic("agent", "", "go")
+    finally:
+        timer.cancel()
+
+def after():
+    "Resume until nothing waits: (calls that ran, how often each, names that were asked about, the answer)."
+    asked = 0
+    for _ in range(20):
+        try:
+            list(session.resume())
+        except deepnb.DeepnbError as error:
+            if "nothing to resume" in str(error):
+                break
+            assert "was interrupted and may have done" in str(error), error
+            asked += 1
+            list(session.resume("skip"))
+    last = session.turns[-1] if session.turns else None
+    return json.dumps([dict(ran), asked, len(session.turns), last.text if last else None, session.pending])
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.nightly
+@pytest.mark.timeout(1800)
+def test_each_call_ran_once_or_was_asked_about(kernel: Kernel) -> None:
+    kernel.ok(IMPORT_TESTS + BEGIN)
+    kernel.ok("session = deepnb.current(); session.configure(tools=[work, count], "
+              "approve=dict.fromkeys(['work', 'count', 'run_python'], 'allow'))")  # fmt: skip
+    chance, figures, wrong = random.Random(SEED), {"interrupted": 0, "asked": 0, "kept or not begun": 0}, []
+    for number in range(ROUNDS):
+        kernel.ok(f"n, answers = script({SEED * 1000 + number}); ran.clear(); session.new('t{number}'); "
+                  "session.configure(model=ScriptedModel(answers=answers))")  # fmt: skip
+        cut = kernel.run(f"go({chance.choice([0.05, 0.2, 0.6, 1.0]) * chance.random()})").status == "error"
+        ran, asked, turns, text, pending = json.loads(eval(kernel.value("after()")))
+        figures["interrupted"] += cut
+        figures["asked"] += bool(asked)
+        figures["kept or not begun"] += cut and not asked
+        if any(times > 1 for times in ran.values()) or pending or (ran and text != "done"):
+            wrong.append((number, ran, asked, turns, text, pending))
+    print(f"{ROUNDS} turns, seed {SEED}: {figures}")
+    assert not wrong, wrong
+    assert figures["interrupted"] > ROUNDS / 4
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
+def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(tmp_path: Path) -> None:
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path), "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
+    command = ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor", "--no-confirm-exit"]
+    child: Any = pytest.importorskip("pexpect").spawn(
+        sys.executable, command, env=env, cwd=str(tmp_path), encoding="utf-8", timeout=240, echo=False, dimensions=(50, 200)
+    )  # fmt: skip
+
+    def shown() -> str:
+        child.expect(r"In \[\d+\]: ")
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r", "", child.before)
+
+    with closing(child):
+        shown()
+        before = (
+            "%load_ext deepnb",
+            IMPORT_TESTS.strip(),
+            "from tests.support.endless import Endless",
+            "slow = Endless()",
+        )
+        for line in (*before, "%agent use slow"):
+            child.sendline(line)
+            shown()
+        child.sendline("%agent what can you do?")
+        child.expect("I am deepnb")
+        child.sendintr()
+        out = shown()
+        child.sendline("%agent resume")
+        resumed = shown()
+    assert "Traceback" not in out and "KeyboardInterrupt" not in out
+    (line,) = re.findall(r"^UsageError.*$", out, re.MULTILINE)
+    assert line == "UsageError: interrupted while the model answered: %agent resume"
+    assert "delegate a task to a subagent; summarize." in resumed
+
+
+MOMENTS = 7
+"""The publication at which the signal comes: from the first to one that never is."""
+CUT = {"interrupted", "cut", "off", "no", "result"}
+"""Words of a card whose tool was cut."""
+
+
+class Notebook:
+    """Outputs that can change; Ctrl-C comes in the middle of publication number `at`, counted from 1."""
+
+    notebook = True
+
+    def __init__(self, at: int) -> None:
+        self.outputs: list[View] = []
+        self.at, self.published = at, 0
+
+    def show(self, view: View) -> "_Output":
+        self.outputs.append(view)
+        self._publish()
+        return _Output(self, len(self.outputs) - 1)
+
+    def _publish(self) -> None:
+        self.published += 1
+        if self.published == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    @property
+    def words(self) -> Counter[str]:
+        """Of all outputs but the footer, without figures, which are never the same."""
+        return Counter(re.findall(r"[^\W\d]+", " ".join(view.text() for view in self.outputs[:-1])))
+
+
+class _Output:
+    def __init__(self, screen: Notebook, number: int) -> None:
+        self.screen, self.number = screen, number
+
+    def update(self, view: View) -> None:
+        self.screen.outputs[self.number] = view
+        self.screen._publish()
+
+
+def turn(shell: Shell, at: int) -> tuple[Notebook, str]:
+    """One turn, interrupted there; gives its screen, and what was said of the interrupt."""
+    screen = Notebook(at)
+    scene = shell.ip._deepnb.scene
+    before, scene.screen = scene.screen, screen
+    ran = shell.run("%%agent\nRemember that I like zebras")
+    scene.screen = before
+    assert "Traceback" not in ran.err + ran.out
+    return screen, ran.err.strip()
+
+
+@pytest.fixture
+def undisturbed(shell: Shell) -> Notebook:
+    shell.ok("%agent new --empty")
+    screen, said = turn(shell, 0)
+    assert not said
+    shell.ok("%agent switch main")
+    return screen
+
+
+@pytest.mark.parametrize("at", range(1, MOMENTS + 1))
+def test_whatever_is_being_shown(shell: Shell, undisturbed: Notebook, at: int) -> None:
+    screen, said = turn(shell, at)
+    assert bool(said) == (screen.published >= at)
+    (kept,) = shell.session.turns
+    footer = screen.outputs[-1].text()
+    assert "turn 1 · main" in footer
+    new = screen.words - undisturbed.words
+    if kept.interrupted is None:
+        assert not new and not undisturbed.words - screen.words, "not what an undisturbed turn shows"
+        told = ("", "UsageError: interrupted after the turn had ended: its answer is kept; you can run the cells below")
+        assert said in told
+    else:
+        assert set(new) <= CUT, "shown twice"
+        assert kept.interrupted not in footer, "said once: it ends the cell"
+        what, next_ = said.rsplit(": ", 1)
+        assert what == f"UsageError: {kept.interrupted}"
+        assert next_ == ("%agent resume" if shell.session.pending else "%agent PROMPT continues from here")
+        if shell.session.pending:
+            shell.ok("%agent resume again" if "in the tool" in said else "%agent resume")
+    assert shell.session.files["/AGENTS.md"].count("zebras") == 1

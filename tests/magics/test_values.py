@@ -196,13 +196,10 @@ def test_what_is_left_out_is_said_with_where_it_is() -> None:
     assert picture(session.xray()).text().endswith("to read what was sent: %agent xray 1.1")
 
 
-def test_a_session_that_cannot_be_shown_says_why_in_one_line(shell: Shell) -> None:
+def test_inside_a_list_a_value_is_one_line_and_so_is_why_it_cannot_be_shown(shell: Shell) -> None:
     shell.ok("import deepnb\nbad = deepnb.Session(model='openai:gpt-5.2')")
     ran = shell.run("bad")
     assert ran.error is None and "Traceback" not in ran.out + ran.err and "error: " in ran.out
-
-
-def test_inside_a_list_a_value_is_one_line(shell: Shell) -> None:
     shell.ok(MADE)
     assert shell.ok("[turn, turn]").count("\n") <= 3
     assert shell.ok("{'a': session.threads, 'b': session.memory}").count("\n") <= 3

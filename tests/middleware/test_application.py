@@ -1,7 +1,11 @@
-"""`application`: memory in the store, seeded once; approvals; what nested agents see; its own options."""
+"""`application`: memory in the store, approvals, nested agents, its options; and the five parts together, without IPython."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,11 +15,12 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
-from deepnb import DeepnbError
 from deepnb.backends.memory_store import MemoryStoreBackend
 from deepnb.middleware import application
 from deepnb.testing import ScriptedModel, call
+from tests.middleware import story
 from tests.support.applications import files_in, say, with_store
+from tests.support.functions import pay
 from tests.support.refusals import refused
 from tests.support.tables import every_row
 
@@ -125,10 +130,6 @@ def test_notes_are_added_searched_and_guarded(place: Path, awaits: bool) -> None
 
 
 def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> None:
-    def pay(amount: int) -> str:
-        """Pay an amount."""
-        return f"paid {amount}"
-
     inner = ScriptedModel(answers=[call("read_file", "3", file_path="/MEMORY.md"), call("pay", "4", amount=2), "paid"])
     clerk = {"name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "model": inner}
     made = graph(place, call("task", "1", subagent_type="clerk", description="pay"), subagents=[clerk], tools=[pay])
@@ -149,8 +150,8 @@ def test_a_bad_option_is_one_line(place: Path, options: Any, line: str) -> None:
 
 def test_without_a_store_and_with_a_mistake_in_a_subagents_file_it_says_what_to_do(place: Path) -> None:
     made = application(place)
-    with pytest.raises(DeepnbError, match=r"there is no store for memory: set graph\.store"):
-        made.invoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "1"}})
+    config = {"configurable": {"thread_id": "1"}}
+    refused(r"there is no store for memory: set graph\.store", made.invoke, {"messages": [("user", "go")]}, config)
     (place / "files" / "agents").mkdir()
     (place / "files" / "agents" / "critic.md").write_text("---\ntools: fly\n---\nYou.\n")
     refused(r"/agents/critic\.md can't be used", application, place)
@@ -160,3 +161,47 @@ def test_a_run_ends_at_its_limit_of_model_calls(place: Path) -> None:
     answers = [call("ls", str(n), path="/") for n in range(9)]
     state = say(graph(place, *answers, max_steps=3), "go")
     assert len(results(state)) == 3 and "limit" in state["messages"][-1].text
+
+
+UPDATE = "--- /dev/null\n+++ b/AGENTS.md\n@@ -0,0 +1 @@\n+- tabs\n"
+
+
+def check(told: dict[str, Any], kind: str) -> None:
+    *turn, summary, last = told["requests"]
+    (first, second, third, fourth, _), history = turn, told["history"]
+    # memory
+    assert "(nothing yet" in first[0][1] and "/AGENTS.md starts it" in first[0][1]
+    assert second[-1][0] == "human" and second[-1][1].endswith(UPDATE), "the edit is in the very next call"
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(turn)), "what was sent stays as it was"
+    assert len([text for _, text in last if UPDATE in text]) == 1, "a compaction does not lose it"
+    # skills
+    assert "- **greeting**: How to greet. -> read_file `/skills/greeting/SKILL.md`" in first[0][1]
+    assert "Say hello." not in first[0][1]
+    # approvals
+    (asked,) = told["asked"]
+    assert (asked["type"], asked["name"], asked["args"]) == ("tool_approval", "pay", {"amount": 3})
+    assert third[-1] == ["tool", "paid 3"]
+    # the guard
+    role, answer = fourth[-1]
+    assert role == "tool" and answer.startswith("Error: not written to /AGENTS.md: a credential")
+    assert told["memory"] == "- tabs\n"
+    assert story.KEY not in str(told), f"{kind}: neither in the state nor in what was sent or kept"
+    # compaction
+    assert history.startswith("## Summarized at ") and "Remember that I like tabs, then pay 3." in history
+    assert "[redacted: Anthropic key]" in history and "→ pay" in history
+    assert any("What is the colour?" in said for _, said in summary)
+    assert "/conversation_history/" in last[1][1] and "(the summary)" in last[1][1]
+    talk = [text for _, text in last if not text.startswith("Memory has changed")]  # which comes before the prompt
+    assert talk[talk.index("Go on.") - 1] == "the colour is red"
+
+
+@pytest.mark.slow
+@every_row("kind", ["deep", "plain"])
+def test_the_parts_in_an_agent(kind: str, tmp_path: Any) -> None:
+    command = [sys.executable, str(story.__file__), kind, str(tmp_path / "told")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert list(told) == ["invoke", "ainvoke", "astream"]
+    for one in told.values():
+        check(one, kind)

@@ -7,27 +7,15 @@ from typing import Any
 import pytest
 
 from deepnb import Session
-from deepnb.backends.journal import replay
 from tests.support import postgres
+from tests.support.databases import made_checkpointer
 from tests.support.scripted import Scripted
 
 
-def session(where: str | Path, *answers: Any, **options: Any) -> Session:
-    """A session that is kept there, with a model that gives these answers."""
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), persist=where, **options)
-
-
-def keep_both(one: Session, two: Session) -> None:
-    """Two sessions in one place write one line: both have both texts."""
-    one.memory.write("/AGENTS.md", "- l1\n- x\n")
-    two.memory.read("/AGENTS.md")
-    one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
-    assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
-    for s in (one, two):
-        assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
-        assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
-        assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
-        assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
+def session(where: Any, *answers: Any, **options: Any) -> Session:
+    """A session that is kept there, in a place or by a checkpointer, with a model that gives these answers."""
+    kept = {"persist" if isinstance(where, str | Path) else "checkpointer": where}
+    return Session(model=Scripted(answers=list(answers) or ["ok"]), **kept, **options)
 
 
 @pytest.fixture(scope="session")
@@ -49,6 +37,13 @@ def place(request: pytest.FixtureRequest, folder: Path) -> str:
     if request.param == "sqlite":
         return str(folder / "session.db")
     return postgres.new_database(request.getfixturevalue("postgres_server"))
+
+
+@pytest.fixture(params=["memory", "file", "sqlite", "postgres"])
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """A checkpointer, or a place: what outlives a session."""
+    with made_checkpointer(request.param, tmp_path) as made:
+        yield place(request, tmp_path) if made is None else made
 
 
 @pytest.fixture(autouse=True)

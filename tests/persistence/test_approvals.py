@@ -1,4 +1,4 @@
-"""Calls that wait for approval in a place that outlives the kernel, and who may decide what."""
+"""Calls that wait for approval, and turns in the background, in a place that outlives the kernel; who may decide what."""
 
 import sqlite3
 from pathlib import Path
@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from deepnb import Session
+from tests.persistence import conftest
+from tests.support.functions import Slow
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, calls, unasked
+from tests.support.wings import wing
 
 RAN: list[str] = []
 
@@ -24,31 +27,31 @@ def nothing_ran() -> None:
     RAN.clear()
 
 
-def session(where: str, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), tools=[send], persist=where, **options)
+def session(where: Any, *answers: Any, **options: Any) -> Session:
+    return conftest.session(where, *answers, **{"tools": [send], **options})
 
 
 def another_user(home: Path) -> None:
     (home / ".deepnb" / "key").unlink()
 
 
-def test_a_call_that_waits_is_there_and_can_be_decided(where):
-    with session(where, call("send", text="hi")) as first:
+def test_a_call_that_waits_is_there_and_can_be_decided(anywhere):
+    with session(anywhere, call("send", text="hi")) as first:
         first.run("send hi")
-    with session(where, "Sent.") as second:
+    with session(anywhere, "Sent.") as second:
         (waiting,) = second.asked
-        assert waiting.args == {"text": "hi"} and second.turns[0].asked == second.asked
-        assert second.restored.lines[0].endswith("1 call that needs your approval")
+        assert (waiting.name, waiting.args) == ("send", {"text": "hi"}) and second.turns[0].asked == second.asked
+        if second.restored is not None:
+            assert second.restored.lines[0].endswith("1 call that needs your approval")
         list(second.resume(waiting.approve()))
-        assert RAN == ["hi"] and second.turns[0].text == "Sent." and len(second.turns) == 1
-    with session(where) as third:
+        assert RAN == ["hi"] and "sent hi" in [m.text for m in second.snapshot.messages]
+        assert second.turns[0].text == "Sent." and len(second.turns) == 1
+    with session(anywhere) as third:
         assert third.asked == () and third.turns[0].text == "Sent."
 
 
 def test_a_decision_that_was_made_counts_still(where):
-    both = call("send", text="a")
-    both.tool_calls.append({**both.tool_calls[0], "id": "second", "args": {"text": "b"}})
-    with session(where, both) as first:
+    with session(where, calls(call("send", text="a"), call("send", "second", text="b"))) as first:
         first.run("send both")
         list(first.resume(first.asked[0].approve()))
         assert RAN == []
@@ -138,3 +141,44 @@ def test_a_call_that_may_have_been_run_when_its_kernel_ended_is_not_run_again_un
         refused("may have done part of its work", lambda: list(second.resume()))
         list(second.resume("skip"))
         assert RAN == ["hi"] and second.pending is None and second.turns[0].text == "Sent."
+
+
+@wing("compare")
+def test_the_turn_of_a_job_is_there_in_the_next_session_once(where):
+    with session(where, "one", "from the job", "two") as first:
+        first.run("one")
+        first.jobs.start("in the background").wait(60)
+        first.run("two")
+    with session(where) as second:
+        assert [t.prompt for t in second.turns] == ["one", "two"]
+        second.switch("job-1")
+        assert [(t.prompt, t.text) for t in second.turns] == [("one", "one"), ("in the background", "from the job")]
+        assert second.run("on").number == 3
+
+
+@wing("compare")
+def test_a_call_that_a_job_waits_with_can_be_decided_in_the_next_session(where):
+    with session(where, call("send", text="hi")) as first:
+        assert first.jobs.start("send hi").wait(60).asked and first.workspace.threads["job-1"].asked
+    with session(where, "Sent.") as second:
+        line = "thread job-1: send needs your approval: %agent switch job-1, then %agent panel approvals shows it, then %agent approve, or %agent reject WHY"
+        assert line in second.restored.lines
+        second.switch("job-1")
+        (waiting,) = second.asked
+        list(second.resume(waiting.approve()))
+        assert RAN == ["hi"] and second.turns[-1].text == "Sent." and len(second.turns) == 1
+
+
+@wing("compare")
+def test_the_thread_of_a_job_is_busy_for_other_kernels(where):
+    slow = Slow()
+    with session(where, call("wait"), "ready", **unasked(slow.wait)) as first:
+        job = first.jobs.start("wait for it")
+        with slow.held(lambda: job.wait(60)), session(where) as second:
+            second.switch("job-1")
+            refused("thread job-1 is busy in another kernel", second.run, "me, too")
+            assert not any("job-1" in line for line in second.restored.lines), "it is not cut: it runs"
+        assert job.wait(60).text == "ready"
+    with session(where) as third:
+        third.switch("job-1")
+        assert [t.text for t in third.turns] == ["ready"]

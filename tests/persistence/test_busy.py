@@ -2,37 +2,24 @@
 
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from deepnb import Session
 from deepnb.backends.journal import replay
-from tests.persistence.conftest import keep_both, session
+from tests.persistence.conftest import session
+from tests.support.functions import Slow
 from tests.support.refusals import refused
 from tests.support.scripted import call, unasked
 from tests.support.walks import walked
-
-
-class Slow:
-    def __init__(self) -> None:
-        self.begun, self.go = threading.Event(), threading.Event()
-
-    def wait(self) -> str:
-        """Waits."""
-        self.begun.set()
-        self.go.wait(60)
-        return "done"
 
 
 def test_a_thread_in_which_a_turn_plays_is_busy_for_others_and_can_be_forked(where):
     slow = Slow()
     with session(where, "first", call("wait"), "second", **unasked(slow.wait)) as one, session(where, "other") as two:
         one.run("one")
-        plays = threading.Thread(target=one.run, args=("two",))
-        plays.start()
-        try:
-            assert slow.begun.wait(60)
+        with slow.held(lambda: one.run("two")):
             told = refused("", two.run, "me, too")
             line = told.typed
             assert line.startswith("thread main is busy in another kernel (process ")
@@ -41,9 +28,6 @@ def test_a_thread_in_which_a_turn_plays_is_busy_for_others_and_can_be_forked(whe
                 refused("is busy in another kernel", act)
             walked(two, "memory.add memory is everybody's", "fork aside")
             assert two.run("me, too").number == 2
-        finally:
-            slow.go.set()
-            plays.join()
         assert [t.prompt for t in one.turns] == ["one", "two"]
         two.switch("main")
         assert two.run("three").number == 3 and [t.prompt for t in two.turns] == ["one", "two", "three"]
@@ -57,6 +41,15 @@ def test_a_thread_that_another_kernel_made_meanwhile_is_not_overwritten(where):
         assert two.run("two").number == 2 and [turn.prompt for turn in two.turns] == ["one", "two"]
         two.rewind(1)
         assert len(two.snapshot.messages) == 2
+
+
+def test_a_thread_made_meanwhile_is_not_overwritten(anywhere):
+    with session(anywhere) as one, session(anywhere) as two:
+        assert two.workspace.threads.names == ("main",)
+        walked(one, "new later", "run here first")
+        refused("a thread 'later' already exists", two.new, "later")
+        two.switch("later")
+        assert [turn.prompt for turn in two.turns] == ["here first"]
 
 
 def all_there(s: Session, writers: list[str], edits: int) -> None:
@@ -73,19 +66,24 @@ def test_edits_of_many_writers_are_all_there(where):
         for n in range(10):
             sessions[number].memory.add(f"fact {number}-{n}")
 
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     for s in sessions:
         all_there(s, [*"0123"], 10)
         s.close()
 
 
-def test_two_writers_of_one_line_keep_both_texts(where):
-    with session(where) as one, session(where) as two:
-        keep_both(one, two)
+def test_two_writers_of_one_line_keep_both_texts(anywhere):
+    with session(anywhere) as one, session(anywhere) as two:
+        one.memory.write("/AGENTS.md", "- l1\n- x\n")
+        two.memory.read("/AGENTS.md")
+        one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
+        assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
+        for s in (one, two):
+            assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
+            assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
+            assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+            assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
 
 
 @pytest.mark.nightly

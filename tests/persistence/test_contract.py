@@ -1,13 +1,17 @@
 """What a session that is kept gives back, on SQLite and on PostgreSQL."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
+
+import pytest
 
 from deepnb import Session
 from deepnb.backends.journal import replay
 from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
 from tests.persistence.conftest import session
+from tests.support import forty_steps
 from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.walks import walked
@@ -55,18 +59,6 @@ def test_notes_that_another_kernel_writes_are_told(where):
         assert [*(file_versions(second.backend, "/memory/") or ())] == ["/memory/b.md"]
 
 
-def test_the_ledger_and_the_transcript_come_back(where):
-    with session(where, call("ls", path="/"), "empty") as first:
-        first.run("one")
-        ledger, lines = first.ledger(), first.workspace.transcripts["main"].read()[0]
-    with session(where) as second:
-        assert second.ledger().equals(ledger) and len(second.transcript()) == len(lines)
-        assert second.workspace.transcripts["main"].read()[0] == lines
-        second.run("two")
-        assert second.workspace.transcripts["main"].read()[0][: len(lines)] == lines
-        assert len(second.transcript()) > len(lines)
-
-
 def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
     with session(where) as first:
         walked(first, "run one", "run two", "run three")
@@ -79,26 +71,26 @@ def test_a_rewind_stays_one_and_the_turns_after_it_are_gone(where):
         assert [t.prompt for t in third.turns] == ["one", "other"]
 
 
-def test_undo_brings_turns_back_for_good(where):
-    with session(where) as first:
-        walked(first, "run one", "run two", "rewind 0", "undo", "new gone", "undo")
-    with session(where) as second:
-        assert [t.prompt for t in second.turns] == ["one", "two"] and [t.name for t in second.threads] == ["main"]
-
-
-def test_a_turn_can_be_gone_back_to_and_forked_from(where):
-    with session(where) as first:
+def test_a_turn_can_be_gone_back_to_and_forked_from(anywhere):
+    with session(anywhere) as first:
         first.files["/a.txt"] = "first"
         first.run("one")
         first.files["/a.txt"] = "second"
         first.run("two")
-    with session(where) as second:
+    with session(anywhere) as second:
+        assert second.turns[0].before.files == {"/a.txt": "first"}
         assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
+        second.rewind(1)
+        assert second.files["/a.txt"] == "first"
+        assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
+        second.undo()
+        assert second.files["/a.txt"] == "second" and len(second.turns) == 2
         second.fork("other", at=1)
-        assert second.files["/a.txt"] == "first" and [t.prompt for t in second.turns] == ["one"]
-    with session(where) as third:
-        assert third.thread == "other" and [t.prompt for t in third.turns] == ["one"]
-        assert len(third.workspace.threads["main"].turns) == 2
+        assert second.files["/a.txt"] == "first" and len(second.snapshot.messages) == 2
+    with session(anywhere) as third:
+        assert third.restored is None or third.thread == "other"
+        third.switch("other")
+        assert [t.prompt for t in third.turns] == ["one"] and len(third.workspace.threads["main"].turns) == 2
 
 
 def test_pins_policy_and_brought_back_messages_are_there(where):
@@ -222,3 +214,37 @@ def test_the_head_of_a_thread_is_set_only_where_it_is_what_the_writer_last_saw(w
         assert records.thread("main").head == head
         assert records.set_head("main", "another", head) and records.thread("main").head == "another"
         assert records.set_head("main", head, "another")
+
+
+def played(s: Session) -> Session:
+    done = 0
+    for step in forty_steps.steps(s):
+        step()
+        done += 1
+    assert done == 40
+    return s
+
+
+def compare(one: dict[str, Any], two: dict[str, Any]) -> None:
+    assert one.keys() == two.keys()
+    for thread, value in one.items():
+        if not isinstance(value, dict) or "turns" not in value:
+            assert two[thread] == value, thread
+            continue
+        for part in value:
+            assert two[thread][part] == value[part], (thread, part)
+
+
+@cache
+def in_memory() -> Any:
+    with played(Session(forty_steps.model(), **forty_steps.options())) as s:
+        return forty_steps.left(s)
+
+
+@pytest.mark.slow
+def test_the_same_in_memory_and_kept_and_after_a_restart(where):
+    with played(Session(forty_steps.model(), persist=where, **forty_steps.options())) as s:
+        kept = forty_steps.left(s)
+    compare(in_memory(), kept)
+    with Session(forty_steps.model(), persist=where, **{**forty_steps.options(), "approve": "outside"}) as s:
+        compare(in_memory(), forty_steps.left(s))

@@ -1,19 +1,24 @@
-"""The file itself: whose it is, and which files are left as they are."""
+"""The file or database itself: whose it is, which are left as they are, damage and other formats: refused in one line."""
 
 import json
 import sqlite3
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
 from tests.persistence.conftest import session
+from tests.support import databases
+from tests.support.databases import execute
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted
+from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
+from tests.support.walks import walked
 
 
 def left_alone(where: str | Path, match: str) -> None:
@@ -71,16 +76,11 @@ def test_a_file_of_langgraphs_own_is_brought_up_to_date(tmp_path):
 @every_row(("where", "match"), [
     ("", "persist can't be"), (".", "is a directory"), ("missing/session.db", "there is no directory"),
     ("mysql://x/y", "mysql:// is no database that deepnb knows"),
-    ("postgresql://nobody@127.0.0.1:1/none", "can't be opened"),
+    ("postgresql://me:hunter2secret@127.0.0.1:1/none", "can't be opened"),
 ])  # fmt: skip
 def test_a_place_that_is_none_is_one_line(tmp_path, monkeypatch, where, match):
     monkeypatch.chdir(tmp_path)
-    refused(match, session, where)
-
-
-def test_a_password_is_not_shown():
-    told = refused("", session, "postgresql://me:hunter2secret@127.0.0.1:1/none")
-    assert "hunter2secret" not in str(told)
+    assert "hunter2secret" not in str(refused(match, session, where))
 
 
 @every_row("extra", ["sqlite", "postgres"])
@@ -137,3 +137,71 @@ def test_a_constructor_in_json_is_data(monkeypatch):
     before = set(sys.modules)
     assert [PlainSerializer().loads_typed(("json", json.dumps(one).encode())) for one in values] == values
     assert set(sys.modules) == before
+
+
+def contents(where: str) -> dict[str, bytes]:
+    """What is there, less what SQLite has beside a file while it is open: an empty log, and the index of the log."""
+    found = databases.contents(where)
+    return {name: data for name, data in found.items() if data and not name.endswith("-shm")}
+
+
+def begun(where: str) -> None:
+    with session(where, call("write_file", file_path="/a.txt", content="A"), "written", "two") as s:
+        walked(s, "memory.add likes tea", "run one", "run two")
+
+
+DAMAGE: dict[str, tuple[Any, str]] = {
+    "a checkpoint is no msgpack": (
+        ("UPDATE checkpoints SET checkpoint = x'93ff'", r"UPDATE checkpoint_blobs SET blob = '\x93ff'"),
+        "a checkpoint of this session is damaged",
+    ),
+    "a later format": ("UPDATE deepnb_format SET version = 999", "was written by a later deepnb"),
+    "no format": ("DELETE FROM deepnb_format", "is damaged .it does not say which format"),
+    "two formats": ("INSERT INTO deepnb_format (version) VALUES (1)", "is damaged .it does not say which format"),
+    "a table is gone": ("DROP TABLE deepnb_lines", "is damaged"),
+    "a column is gone": ("ALTER TABLE deepnb_threads DROP COLUMN begun", "is damaged"),
+    "LangGraph's table is gone": ("DROP TABLE checkpoints", "is damaged"),
+    "a turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NOT NULL", "is damaged .a turn that a thread names"),
+    "the first turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NULL", "is damaged .a turn that a turn names"),
+    "a turn is no JSON": ("UPDATE deepnb_turns SET record = substr(record, 1, 40)", "is damaged .a record is no JSON"),
+    "a turn is another's": ("""UPDATE deepnb_turns SET record = '{"number": 1}'""", "is damaged .a turn can't be read"),
+    "a thread is no JSON": ("UPDATE deepnb_threads SET facts = 'x'", "is damaged .a record is no JSON"),
+    "texts are gone": ("DELETE FROM deepnb_values", "is damaged .a text that a turn names"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", DAMAGE)
+def test_it_is_refused_and_left_as_it_was(where, tmp_path, what):
+    sql, match = DAMAGE[what]
+    begun(where)
+    execute(where, sql if isinstance(sql, str) else sql["://" in where])
+    before = contents(where)
+    refused(match, session, where)
+    assert contents(where) == before, "it is left as it was"
+
+
+def test_a_refused_database_keeps_no_connection_open(where):
+    if "://" not in where:
+        pytest.skip("a file has none")
+    begun(where)
+    execute(where, "UPDATE deepnb_format SET version = 999")
+    refused("", session, where)
+    with psycopg.connect(where, autocommit=True) as db:
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        # The server takes a moment to end the process of a connection that was closed; one that is open stays.
+        for _ in range(600):
+            if db.execute(others).fetchone() == (0,):
+                return
+            time.sleep(0.1)
+    pytest.fail("a connection stays open")
+
+
+def test_a_session_whose_place_was_damaged_writes_no_more(where, tmp_path: Path):
+    begun(where)
+    execute(where, "DELETE FROM deepnb_values")
+    before = contents(where)
+    s = Session(model=Scripted(answers=["ok"]))
+    refused("is damaged", s.persist, where)
+    refused("this session is closed", s.run, "go on")
+    assert contents(where) == before

@@ -1,12 +1,12 @@
 """What is forgotten is in no byte of the place that the session is kept in, but for what the conversation said."""
 
-import threading
 from typing import Any
 
 import pytest
 
 from tests.persistence.conftest import session
 from tests.support import databases
+from tests.support.functions import Slow
 from tests.support.refusals import refused
 from tests.support.scripted import call, unasked
 from tests.support.walks import walked
@@ -68,25 +68,12 @@ def test_what_the_conversation_said_stays(where):
 
 
 def test_nothing_is_forgotten_while_another_kernel_plays(where):
-    begun, go = threading.Event(), threading.Event()
-
-    def wait() -> str:
-        """Wait."""
-        begun.set()
-        go.wait(60)
-        return "done"
-
+    slow = Slow()
     remembered(where)
-    with session(where, call("wait"), "ready", **unasked(wait)) as one, session(where) as two:
+    with session(where, call("wait"), "ready", **unasked(slow.wait)) as one, session(where) as two:
         one.new("here")
-        plays = threading.Thread(target=one.run, args=("wait",))
-        plays.start()
-        try:
-            assert begun.wait(60)
+        with slow.held(lambda: one.run("wait")):
             refused("thread here is busy in another kernel", two.memory.forget, WORD)
             assert WORD in two.files["/AGENTS.md"].lower()
-        finally:
-            go.set()
-            plays.join()
         left = two.memory.forget(WORD).left
         assert held(where) == [] or "another kernel uses" in left

@@ -78,27 +78,24 @@ ACTS: dict[str, Callable[[Session], Any]] = {
 }  # fmt: skip
 
 
-def held_whole(file: Path, s: Session, folder_moments: int, chance: random.Random) -> None:
-    for _ in range(folder_moments):
-        name = chance.choice(tuple(ACTS))
-        with suppress(DeepnbError, KeyboardInterrupt):  # nothing to undo, or a call interrupts again
-            ACTS[name](s)
-        thread = s.thread
-        copy = bare_copy(file)
-        assert os.listdir(copy.parent) == [copy.name]
-        with session(copy) as opened:
-            assert opened.thread == thread, name
-            mine = content(s)
-            assert content(opened) == mine, name
-        s.switch(thread)
-
-
 @pytest.mark.parametrize(
     ("seed", "count"), [(3, 12), *(pytest.param(seed, 50, marks=pytest.mark.nightly) for seed in range(5))]
 )
 def test_copies_of_the_bare_file_between_turns_open_whole(tmp_path, seed, count):
-    with session(tmp_path / "k.db") as s:
-        held_whole(tmp_path / "k.db", s, count, random.Random(seed))
+    file, chance = tmp_path / "k.db", random.Random(seed)
+    with session(file) as s:
+        for _ in range(count):
+            name = chance.choice(tuple(ACTS))
+            with suppress(DeepnbError, KeyboardInterrupt):  # nothing to undo, or a call interrupts again
+                ACTS[name](s)
+            thread = s.thread
+            copy = bare_copy(file)
+            assert os.listdir(copy.parent) == [copy.name]
+            with session(copy) as opened:
+                assert opened.thread == thread, name
+                mine = content(s)
+                assert content(opened) == mine, name
+            s.switch(thread)
 
 
 END = """
@@ -172,11 +169,6 @@ def locked(file: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def one_line(act: Callable[[], Any]) -> str:
-    told = refused("", act)
-    return str(told)
-
-
 @every_row("act", ["run", "resume", "switch", "fork", "remember", "file", "persist", "open"])
 def test_a_lock_of_another_program_costs_one_line_and_nothing_else(tmp_path, monkeypatch, act):
     monkeypatch.setattr(sqlite, "_WAIT", 0.02)
@@ -193,7 +185,7 @@ def test_a_lock_of_another_program_costs_one_line_and_nothing_else(tmp_path, mon
     if act == "run":
         list(s.resume(s.asked[0].reject("no")))
     with locked(file):
-        assert "locked by another program" in one_line(acts[act])
+        refused("locked by another program", acts[act])
     acts[act]()
     if s.asked:
         list(s.resume(s.asked[0].reject("no")))
@@ -273,8 +265,8 @@ def test_a_full_disk_is_one_line_and_what_was_kept_stays(tmp_path, caplog):
     for connection in database._connections:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages + 8}")
-    line = one_line(lambda: [s.run("x" * 20_000) for _ in range(20)])
-    assert "k.db can't be written (database or disk is full)" in line and not caplog.records
+    refused(r"k.db can't be written \(database or disk is full\)", lambda: [s.run("x" * 20_000) for _ in range(20)])
+    assert not caplog.records
     for connection in database._connections:
         connection.execute("PRAGMA max_page_count = 1000000")
     assert s.run("after").text == "ok"

@@ -22,7 +22,7 @@ from deepnb import Session
 from deepnb.engine import run as engine_run
 from deepnb.values.turn import ModelStarted, TextDelta, ToolEnded, ToolStarted
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import TASK, Scripted, call, calls, unasked
 from tests.support.tables import every_row
 
 LONG = " ".join(["word"] * 400)
@@ -336,10 +336,10 @@ def kept_writes(monkeypatch: pytest.MonkeyPatch, call_id: str) -> threading.Even
 
 @every_row("decision", ["again", "skip", None])
 def test_of_tools_side_by_side_only_the_cut_one_is_asked_about_and_what_others_wrote_is_kept(decision, monkeypatch):
-    write = {"name": "write_file", "args": {"file_path": "/AGENTS.md", "content": "- tea\n"}, "id": "w"}
-    calls = [write, *({"name": name, "args": {}, "id": name} for name in ("fast", "busy"))]
+    write = call("write_file", "w", file_path="/AGENTS.md", content="- tea\n")
+    made = calls(write, *(call(name, name) for name in ("fast", "busy")))
     tools = Tools()
-    s = Session(model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), **apart(*tools.all))
+    s = Session(model=Scripted(answers=[made, "after"]), **apart(*tools.all))
     interrupted(
         s, "p", tools.begun, kept_writes(monkeypatch, "w"), kept_writes(monkeypatch, "fast"), at=is_start("busy")
     )
@@ -399,10 +399,8 @@ def test_a_call_without_a_stored_result_asks_whatever_its_card_says(ids, lost):
                 raise KeyboardInterrupt
             return result
 
-    calls: list[Any] = [{"name": "order", "args": {"n": n}, "id": n} for n in ids]
-    s = Session(
-        model=Scripted(answers=[AIMessage("", tool_calls=calls), "after"]), middleware=[Lost()], **unasked(order)
-    )
+    made = calls(*(call("order", n, n=n) for n in ids))
+    s = Session(model=Scripted(answers=[made, "after"]), middleware=[Lost()], **unasked(order))
     with contextlib.suppress(KeyboardInterrupt):
         s.run("p")
     if lost in ids:
@@ -519,8 +517,7 @@ def test_rewinding_to_an_interrupted_turn_asks_again():
 
 def test_in_a_subagent():
     tools = Tools()
-    task = call("task", id="t1", description="work", subagent_type="general-purpose")
-    s = Session(model=Scripted(answers=[task, call("busy", id="n1"), "nested end", "end"]), **unasked(*tools.all))
+    s = Session(model=Scripted(answers=[TASK, call("busy", id="n1"), "nested end", "end"]), **unasked(*tools.all))
     interrupted(s, "p", tools.begun, at=is_start("busy"))
     cut = [(e.name, e.path) for e in s.turns[0].events if isinstance(e, ToolEnded) and e.status == "cut"]
     assert cut == [("busy", ("t1",)), ("task", ())]

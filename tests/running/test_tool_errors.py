@@ -16,13 +16,11 @@ from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
-from tests.support.functions import gives
+from tests.support.functions import gives, pay
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, session, unasked
+from tests.support.scripted import TASK, Scripted, call, calls, session, unasked
 from tests.support.tables import every_row
 from tests.values.test_answers import OBJECT, WRITTEN
-
-TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
 
 
 class Odd(BaseException):
@@ -57,11 +55,6 @@ async def async_odd(text: str) -> str:
 def cancelled(text: str) -> str:
     """Raise what a cancelled task raises."""
     raise asyncio.CancelledError(text)
-
-
-def pay(amount: int, to: str = "Ada") -> str:
-    """Pay somebody."""
-    return f"paid {amount} to {to}"
 
 
 NOT_A_FLOAT = "Error: ValueError: could not convert string to float: 'x'"
@@ -133,10 +126,7 @@ def test_a_traceback_shows_no_credential() -> None:
 
 
 def test_tools_beside_it_keep_their_results_and_what_they_wrote() -> None:
-    both = call("sync_fails", id="a", text="x")
-    both.tool_calls.append(
-        {"name": "write_file", "args": {"file_path": "/a.md", "content": "y"}, "id": "b", "type": "tool_call"}
-    )
+    both = calls(call("sync_fails", "a", text="x"), call("write_file", "b", file_path="/a.md", content="y"))
     s = session(both, "end", **unasked(sync_fails))
     s.run("p")
     assert s.files["/a.md"] == "y"
@@ -295,14 +285,11 @@ def test_a_call_that_was_written_as_text_is_made_and_no_answer(text):
     assert (made.content, [c["name"] for c in made.tool_calls]) == ("", ["note"])
 
 
-def test_such_a_call_is_shown_as_read_from_text():
+def test_such_a_call_is_shown_as_read_from_text_and_asks_as_any_other_does():
     _, turn = played(OBJECT, "Done.")
     assert '→ note(text="likes tea") read from text  ok' in long_turn_view(turn).text()
     assert "read from text" in long_turn_view(turn).html()
     assert "read from text" not in long_turn_view(played(call("note", text="likes tea"), "Done.")[1]).text()
-
-
-def test_such_a_call_asks_as_any_other_does():
     _, turn = played(RUN, "Done.")
     assert [type(event) for event in turn.events if isinstance(event, Asked)] == [Asked]
     assert "run_python, read from text" in ApprovalView([CallCard(1, turn.asked[0])]).text()

@@ -1,19 +1,27 @@
-"""Turns: their record, their limits, and the options they run with."""
+"""Turns: their record, their limits, the options they run with; and what is left of one that failed."""
 
+import asyncio
 import dataclasses
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import Session
 from deepnb.models.teaching import TeachingModel
-from deepnb.values.turn import ModelEnded, ToolEnded, Usage
-from deepnb.views.turn import footer_view
+from deepnb.values.turn import ModelEnded, ModelStarted, ToolEnded, Usage
+from deepnb.views.turn import TurnView, footer_view
+from tests.support.databases import checkpointer as checkpointer  # a fixture
 from tests.support.refusals import refused
-from tests.support.scripted import Paid, Scripted, call, session
+from tests.support.scripted import TASK, Paid, Scripted, call, calls, session
 from tests.support.tables import every_row
 from tests.support.walks import walked
 
@@ -62,15 +70,11 @@ def test_a_call_that_gives_the_same_three_times_running_ends_the_turn():
     assert unknown.run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
 
 
-def test_an_empty_prompt_is_one_line():
+def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_is_one_line():
     s = session()
     for prompt in ("", "  \n\t"):
         refused(r"the prompt is empty: session.run\(PROMPT\)", s.run, prompt)
     assert (s.turns, s.options.model.requests) == ((), [])
-
-
-def test_a_prompt_is_sent_as_it_stands():
-    s = session()
     for prompt in ('\'tis {x} "quoted" $y$ <tag>\n', "  indented\n```py\n1\n```", "茶?"):
         s.run(prompt)
         assert s.options.model.requests[-1][-1].content == prompt
@@ -95,9 +99,6 @@ def test_the_limit_of_steps_ends_the_turn_in_order_and_resume_goes_on():
     assert (s.turns[0].interrupted, s.pending) == expected
     list(s.resume())
     assert (s.text, s.pending, len(s.turns)) == ("end", None, 1) and s.turns[0].interrupted is None
-
-
-def test_a_limit_for_one_turn():
     s = session(call("ls", id="c1", path="/"), "end", "next")
     assert s.run("p", max_steps=1).interrupted == "reached the limit of 1 step" and s.run("q").interrupted is None
 
@@ -124,15 +125,12 @@ def test_use_switches_the_model_in_the_same_thread():
     assert s.rule.window == TeachingModel().window and s.budget().exact
 
 
-def test_a_model_for_one_turn():
+def test_a_model_for_one_turn_is_kept_by_resume_and_is_no_later_ones():
     s = session("scripted", "scripted")
     assert s.run("Hello", model="offline").model == "offline" and s.model == "ScriptedModel"
     assert s.run("a").text == "scripted"
     refused(r"no model 'ofline': session.use", s.run, "b", model="ofline")
     assert len(s.turns) == 2
-
-
-def test_a_model_for_one_turn_is_kept_by_resume():
     s = session("the session's")
     other = Scripted(answers=[call("ls", path="/"), "the other's"])
     s.run("a", model=other, max_steps=1)
@@ -151,6 +149,8 @@ def test_a_model_for_one_turn_is_kept_by_resume():
     ({"memory": ("AGENTS.md",)}, "'AGENTS.md' is not the path of a file"), ({"skills": ()}, "skills"),
     ({"tools": 3}, "tools"), ({"backend": object()}, "backend can't be changed"),
     ({"checkpointer": object()}, "checkpointer can't be changed"),
+    ({"tool_text": "brief"}, "tool_text must be one of lean, short, full"),
+    *(({"max_subagent_depth": bad}, "max_subagent_depth can't be") for bad in (0, -1, True, "3", None, 2.5)),
 ])  # fmt: skip
 def test_a_bad_option_is_one_line_and_changes_nothing(change, what):
     s = session()
@@ -172,7 +172,7 @@ def everything_off(**on: bool) -> Session:
     return s
 
 
-def test_with_all_parts_off_nothing_is_left():
+def test_with_all_parts_off_nothing_is_left_and_files_work_without_the_file_tools():
     s = everything_off()
     budget = s.turns[-1].budget
     assert budget is not None
@@ -183,6 +183,8 @@ def test_with_all_parts_off_nothing_is_left():
     bare = Session(model=TeachingModel(), **ALL_OFF)
     bare.run("Hello")
     assert bare.turns[-1].budget.parts == budget.parts
+    s.files["/a.md"] = "x"
+    assert s.run("Hello").after.files.keys() == {"/AGENTS.md", "/a.md", "/skills/csv-report/SKILL.md"}
 
 
 @every_row(("part", "costs", "tools", "nodes"), [
@@ -202,12 +204,6 @@ def test_a_part_costs_only_its_own(part, costs, tools, nodes):
     assert not tools & {name for name, _ in off.workspace.built.tools}
     assert nodes <= set(on.graph.nodes)
     assert not nodes & set(off.graph.nodes)
-
-
-def test_files_work_without_the_file_tools():
-    s = everything_off()
-    s.files["/a.md"] = "x"
-    assert s.run("Hello").after.files.keys() == {"/AGENTS.md", "/a.md", "/skills/csv-report/SKILL.md"}
 
 
 def saying(text: str) -> Scripted:
@@ -233,9 +229,6 @@ def test_of_many_graphs_the_oldest_is_dropped_and_made_again_when_needed():
     assert s.graph is graphs[-2]
     s.use(models[0])
     assert s.graph is not graphs[0] and s.run("one").text == "a"
-
-
-TASK = call("task", id="t1", description="work", subagent_type="general-purpose")
 
 
 class Reporting(Scripted):
@@ -302,3 +295,152 @@ def test_thoughts_and_calls_count_as_output() -> None:
     assert turn.calls[0].answered > 200 > turn.calls[1].answered
     turn = Session(model=Thinking(answers=["yes"])).run("p")
     assert turn.calls[0].answered > 100
+
+
+EVERY = pytest.mark.parametrize("checkpointer", ["given none", "memory", "file"], indirect=True)
+DOWN = RuntimeError("down")
+LONG = [ContextOverflowError("prompt is too long")] * 4
+"""The request, the flush and the summary of the compaction that it leads to, and the request after that."""
+
+
+def sent(s: Session) -> list[str]:
+    return [m.text for m in s.options.model.requests[-1][1:]]
+
+
+def run(s: Session, prompt: str, **options: Any) -> None:
+    s.run(prompt, **options)
+
+
+def arun(s: Session, prompt: str, **options: Any) -> None:
+    asyncio.run(s.arun(prompt, **options))
+
+
+def in_a_thread(s: Session, prompt: str, **options: Any) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: list(s.stream(prompt, **options))).result()
+
+
+@EVERY
+@pytest.mark.parametrize("way", [run, arun, in_a_thread])
+def test_running_the_cell_again_sends_the_prompt_once(way: Callable[..., None], checkpointer: Any) -> None:
+    s = session("one", DOWN, *LONG, ValueError("no key"), "two", checkpointer=checkpointer)
+    way(s, "first")
+    for _ in range(3):
+        refused("", way, s, "do it", cell="c")
+        assert [m.text for m in s.snapshot.messages] == ["first", "one"]
+        assert (s.turns[-1].prompt, s.turns[-1].after.messages[-1].text, s.pending) == ("do it", "one", None)
+    way(s, "do it", cell="c")
+    assert sent(s) == ["first", "one", "do it"]
+    assert [(t.number, t.error is None) for t in s.turns] == [(1, True), (2, False), (3, False), (4, False), (5, True)]
+    if checkpointer is not None:
+        other = session("three", checkpointer=checkpointer)
+        assert [(t.prompt, t.text) for t in other.turns] == [("first", "one"), ("do it", "two")]
+        other.run("on")
+        assert sent(other) == ["first", "one", "do it", "two", "on"]
+
+
+def test_the_turn_is_shown_as_one_that_failed() -> None:
+    s = session(DOWN, "fine")
+    refused(r"^RuntimeError: down: nothing was lost; fix it and run the cell again$", s.run, "do it")
+    (turn,) = s.turns
+    assert (turn.prompt, turn.error, turn.after.messages) == ("do it", "RuntimeError: down", turn.before.messages)
+    assert any(isinstance(e, ModelStarted) for e in turn.events)
+    text = TurnView(turn).text()
+    assert "do it" in text and "error: RuntimeError: down" in text and "%agent resume" not in text
+    table = s.transcript()
+    assert list(table[table["live"] & (table["type"] == "message")]["text"]) == []
+
+
+def test_a_request_that_does_not_fit_does_not_grow() -> None:
+    s = Session(model=Scripted(answers=[ContextOverflowError("prompt is too long")]), max_input_tokens=20_000)
+    for _ in range(6):
+        refused("the request of", s.run, "word " * 200)
+    counts = {
+        e.call.budget.total
+        for t in s.turns
+        for e in t.events
+        if isinstance(e, ModelStarted) and e.call.purpose == "answer"
+    }
+    assert len(counts) == 1
+
+
+def test_the_second_run_of_a_cell_that_replaces_its_turn() -> None:
+    s = session("one", "two", DOWN, "three")
+    s.run("first")
+    s.run("second", cell="c", rerun="replace")
+    refused("", s.run, "second", cell="c", rerun="replace")
+    s.run("second", cell="c", rerun="replace")
+    assert sent(s) == ["first", "one", "second"] and [t.error for t in s.turns] == [None, None]
+
+
+def test_a_turn_that_was_interrupted_keeps_its_prompt_until_it_fails() -> None:
+    s = session(KeyboardInterrupt(), DOWN, "two")
+    with pytest.raises(KeyboardInterrupt):
+        s.run("do it")
+    expected = ("interrupted while the model answered", "interrupted before model: %agent resume")
+    assert (s.turns[0].interrupted, s.pending) == expected
+    assert [m.text for m in s.snapshot.messages] == ["do it"]
+    refused("down", lambda: list(s.resume()))
+    assert (list(s.snapshot.messages), s.pending, len(s.turns)) == ([], None, 1)
+    s.run("do it")
+    assert sent(s) == ["do it"]
+
+
+def test_a_thread_that_another_program_began_and_nobody_answered_in() -> None:
+    saver = InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "main"}}
+    bare = create_agent(Scripted(answers=[DOWN]), checkpointer=saver)
+    with pytest.raises(RuntimeError):
+        bare.invoke({"messages": [{"role": "user", "content": "do it"}]}, config)
+    s = session(DOWN, "fine", checkpointer=saver)
+    assert [t.prompt for t in s.turns] == ["do it"]
+    refused("down", lambda: list(s.resume()))
+    s.run("do it")
+    assert sent(s) == ["do it"]
+
+
+@EVERY
+@pytest.mark.parametrize("refresh", ["delta", "call", "thread"])
+def test_an_edit_of_memory_is_told_once(refresh: Any, checkpointer: Any) -> None:
+    s = session("one", DOWN, DOWN, "two", "three", checkpointer=checkpointer, memory_refresh=refresh)
+    walked(s, "memory.add drinks coffee", "run first", "memory.add drinks tea")
+    for _ in range(2):
+        refused("", s.run, "do it")
+        assert [m.text for m in s.snapshot.messages] == ["first", "one"]
+    s.memory.add("drinks milk")
+    for prompt in ("do it", "and on"):
+        s.run(prompt)
+        request = "\n".join(m.text for m in s.options.model.requests[-1])
+        told = 0 if refresh == "thread" else 1
+        expected = [1 + (refresh == "delta"), told, told]
+        assert [request.count(f"drinks {what}") for what in ("coffee", "tea", "milk")] == expected
+        assert request.count("do it") == 1
+    assert s.files["/AGENTS.md"] == "- drinks coffee\n- drinks tea\n- drinks milk\n"
+
+
+class Writing(AgentMiddleware):
+    def before_agent(self, state: Any, runtime: Any) -> Any:
+        from deepagents.backends.utils import create_file_data
+
+        return {"files": {"/log.txt": create_file_data("begun")}}
+
+
+def test_files_that_were_written_are_kept() -> None:
+    s = session(DOWN, "fine", middleware=[Writing()])
+    refused("", s.run, "do it")
+    assert s.files["/log.txt"] == "begun" and list(s.snapshot.messages) == []
+    assert s.turns[0].after.files == {"/log.txt": "begun"}
+
+
+@EVERY
+def test_a_turn_that_failed_after_tool_calls_stays_and_says_how_to_go_on(checkpointer: Any) -> None:
+    both = calls(call("write_file", "a", file_path="/a.md", content="x"), call("ls", "b", path="/"))
+    s = session(both, DOWN, DOWN, "done", checkpointer=checkpointer)
+    refused(r"^RuntimeError: down: fix it, then session.resume\(\)$", s.run, "do it")
+    assert [m.role for m in s.snapshot.messages] == ["user", "assistant", "tool", "tool"]
+    assert s.files["/a.md"] == "x"
+    assert "the turn can go on from where it stopped: %agent resume" in TurnView(s.turns[0]).text()
+    refused("down", lambda: list(s.resume()))
+    list(s.resume())
+    assert (s.text, len(s.turns), s.turns[0].error, s.pending) == ("done", 1, None, None)
+    assert s.options.model.requests[-1] == s.options.model.requests[1]

@@ -7,7 +7,6 @@ import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import interrupt
@@ -19,7 +18,7 @@ from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
 from tests.support.graphs import ANSWER, GRAPHS, lookup, model
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, calls
 from tests.support.tables import every_row
 from tests.support.walks import walked
 
@@ -224,9 +223,9 @@ def test_calls_that_its_middleware_asks_about_are_approved_edited_and_rejected(m
         return f"sent to {to}"
 
     people = ("Ada", "Bob", "Cyd")
-    calls = AIMessage("", tool_calls=[{"name": "send", "args": {"to": who}, "id": who} for who in people])
+    made = calls(*(call("send", who, to=who) for who in people))
     asks = HumanInTheLoopMiddleware({"send": True}, interrupt_mode=mode)
-    s = deepnb.Session(graph=create_agent(Scripted(answers=[calls, "Done."]), [send], middleware=[asks]))
+    s = deepnb.Session(graph=create_agent(Scripted(answers=[made, "Done."]), [send], middleware=[asks]))
     turn = s.run("Write to them")
     assert [(c.id, c.name, c.args["to"]) for c in turn.asked] == [(who, "send", who) for who in people]
     ada, bob, cyd = turn.asked

@@ -2,25 +2,23 @@
 
 import asyncio
 import gc
-import http.server
 import json
 import shlex
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import deepnb
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.values.turn import ToolEnded
 from deepnb.workshop import servers
 from deepnb.workshop.server_facts import PASSED_ON
 from tests.models.test_fit import strict
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import Quiet, Say, Use, serving
 from tests.support.functions import gives
 from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
@@ -186,8 +184,7 @@ def test_http(web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch)
     assert "the MCP server web ended in the call" in given(session, "web__die")[1]
     wait(lambda: session.tools.servers[0].problem)
     assert "can't be reached" in session.tools.servers[0].problem
-    with pytest.raises(DeepnbError, match=r"server web can't be used: http://127.0.0.1:\d+/mcp can't be reached"):
-        session.tools.add(web.spec, name="web")
+    refused(r"web can't be used: http://127.0.0.1:\d+/mcp can't be reached", session.tools.add, web.spec, name="web")
     assert "web__add" in session.tools.names, "what was there is there still"
     web.start()
     assert "has ended" in given(session, "web__add", a=1, b=2)[1]
@@ -210,18 +207,19 @@ def test_what_a_thread_allowed_does_not_cover_a_changed_tool(session: Session):
     assert session.approvals.words("calc__look") == "ask"
 
 
-class Page(http.server.BaseHTTPRequestHandler):
+class Page(Quiet):
     """Answers every request with the status that its path names; a redirect leads to another origin."""
 
     seen: list[str]
+    other: str
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802
         self.rfile.read(int(self.headers["content-length"]))
         self.seen.append(self.path)
         body = b"<html>Hello!</html>"
         self.send_response(status := int(self.path.strip("/").partition("/")[0]))
         if status // 100 == 3:
-            self.send_header("location", f"http://127.0.0.1:{self.server.other}/200/redirected")  # type: ignore[attr-defined]
+            self.send_header("location", f"{self.other}/200/redirected")
         self.send_header("content-type", "text/html")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -229,21 +227,13 @@ class Page(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST  # noqa: N815
 
-    def log_message(self, *args: Any) -> None: ...
-
 
 @pytest.fixture(scope="module")
-def pages() -> Iterator[Any]:
+def pages() -> Iterator[str]:
     """Two servers that speak no MCP; the first redirects to the second, which is another origin."""
-    made = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) for _ in range(2)]
     Page.seen = []
-    for one, other in zip(made, made[::-1], strict=True):
-        one.other = other.server_port  # type: ignore[attr-defined]
-        threading.Thread(target=one.serve_forever, daemon=True).start()
-    yield made[0]
-    for one in made:
-        one.shutdown()
-        one.server_close()
+    with serving(Page) as address, serving(Page) as Page.other:
+        yield address
 
 
 @every_row(("path", "says"), [
@@ -252,7 +242,7 @@ def pages() -> Iterator[Any]:
     *((path, f"HTTP {path}: ") for path in ("401", "404", "500")),
 ])  # fmt: skip
 def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, path: str, says: str):
-    error = refused("", session.tools.add, f"mcp:http://127.0.0.1:{pages.server_port}/{path}", name="x")
+    error = refused("", session.tools.add, f"mcp:{pages}/{path}", name="x")
     assert says in str(error)
     assert (ADD in str(error)) == (path == "401"), "how to send a key"
     assert not [seen for seen in Page.seen if "redirected" in seen]
@@ -288,7 +278,7 @@ def test_what_it_lists_is_not_trusted_and_no_url_in_it_is_opened(session: Sessio
     assert added.names == ("odd__write_file", "odd__twice")
     assert [line.partition(":")[0] for line in added.left_out] == ["odd 'twice'", "odd 'list'", "odd 'odd__elsewhere'"]
     assert [session.approvals.words(name) for name in added.names] == ["ask"] * 2
-    elsewhere = {"$ref": f"http://127.0.0.1:{pages.server_port}/200/schema"}
+    elsewhere = {"$ref": f"{pages}/200/schema"}
     session.tools.add(script(tools=[tool("look", outputSchema={"type": "object", **elsewhere})]), name="calc")
     status, text = given(session, "calc__look")
     assert status == "error" and text.startswith("Error: calc__look: Invalid schema for tool look")
@@ -309,8 +299,8 @@ def test_what_it_says_between_is_nothing(session: Session, capfd: pytest.Capture
 def test_names_of_servers(session: Session):
     one = script()
     session.tools.add(one, name="calc")
-    with pytest.raises(DeepnbError, match=r"there is a server calc already \(.*\): give this one another name"):
-        session.tools.add(script(error="other"), name="calc")
+    line = r"there is a server calc already \(.*\): give this one another name"
+    refused(line, session.tools.add, script(error="other"), name="calc")
     refused("two of these servers have the same name", lambda: session.tools.add(script(error="a"), script(error="b")))
     session.tools.add(one, name="other")
     assert [server.name for server in session.tools.servers] == ["calc", "other"]

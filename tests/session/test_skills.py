@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from deepnb import DeepnbError
 from deepnb.engine.request import message_text
 from deepnb.magics.pictures import skills_picture
 from deepnb.skills import packages as packages_room
@@ -34,10 +31,8 @@ def test_new_list_show_write():
     refused("a skill 'csv-report' already exists", s.skills.new, "csv-report")
     s.skills.write("csv-report", text("csv-report", "Anew."))
     assert s.skills.show("csv-report")[0].description == "Anew."
-    with pytest.raises(
-        DeepnbError, match=r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
-    ):
-        s.skills.show("other")
+    line = r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
+    refused(line, s.skills.show, "other")
 
 
 def test_only_name_description_and_path_are_disclosed_and_without_skills_nothing():
@@ -214,8 +209,7 @@ def test_many_skills_cost_no_more_than_their_budget_and_the_others_can_be_found(
 @every_row("name", ["../up/SKILL.md", "/etc/SKILL.md", "one/../../SKILL.md", "c:/one/SKILL.md", "one\\SKILL.md"])
 def test_names_in_a_zip_that_leave_it_are_refused(tmp_path, name):
     s = session()
-    with pytest.raises(DeepnbError, match="points outside"):
-        s.skills.add(zipped(tmp_path / "x.zip", {"one/SKILL.md": text("one"), name: "x"}))
+    refused("points outside", s.skills.add, zipped(tmp_path / "x.zip", {"one/SKILL.md": text("one"), name: "x"}))
     assert dict(s.files) == {}
 
 

@@ -9,7 +9,7 @@ from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
 from deepnb.values.turn import ToolEnded
 from tests.support.refusals import refused
-from tests.support.scripted import call, results, session
+from tests.support.scripted import TASK, call, results, session
 from tests.support.tables import every_row
 from tests.support.walks import walked
 
@@ -290,8 +290,7 @@ KEPT = {
 
 @every_row("way", WAYS[:-2], ids=lambda w: w.tool_calls[0])
 def test_a_subagent_cannot_read_long_term_memory(way):
-    task = call("task", id="t1", description="look", subagent_type="general-purpose")
-    s = session(task, way, "nested is done", call("read_file", id="r", file_path="/MEMORY.md"), "end")
+    s = session(TASK, way, "nested is done", call("read_file", id="r", file_path="/MEMORY.md"), "end")
     s.memory.add(SECRET, "/MEMORY.md")
     walked(s, "memory.add likes tea", "run go")
     (result,) = [e.result for e in s.last.events if isinstance(e, ToolEnded) and e.path]

@@ -131,6 +131,13 @@ def open_chromium(width: float = 1280, height: float = 1000, scale: float = 1) -
         yield browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
 
 
+def reads(area: Any, words: str | re.Pattern[str]) -> None:
+    """Wait until this can be read there: what is in another tab or folded is not."""
+    from playwright.sync_api import expect
+
+    expect(area).to_contain_text(words, use_inner_text=True, timeout=60_000)
+
+
 def written(place: Path, sources: Sequence[str]) -> Path:
     import nbformat
 

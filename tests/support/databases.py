@@ -1,10 +1,29 @@
 """What is in a place that a session is kept in: a SQLite file, or a PostgreSQL database by its address."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+
+@contextmanager
+def made_checkpointer(kind: str, folder: Path) -> Iterator[Any]:
+    """One in memory or in a file; None for any other kind."""
+    with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
+        yield {"memory": InMemorySaver(), "file": saver}.get(kind)
+
+
+@pytest.fixture(params=["memory", "file"])
+def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    """What `Session(checkpointer=...)` is given."""
+    with made_checkpointer(request.param, tmp_path) as made:
+        yield made
 
 
 def execute(where: str, sql: str) -> None:

@@ -110,6 +110,7 @@ def left(s: Session) -> dict[str, Any]:
         out[info.name] = {
             "turns": [_turn(turn) for turn in s.turns], "files": _files(s.files), "journal": s.memory.log_entries(),
             "ledger": ledger.to_dict("records"),
+            "transcript": s.transcript()[["turn", "what", "agent", "text"]].astype(str).to_dict("records"),
         }  # fmt: skip
     s.switch(here)
     return out

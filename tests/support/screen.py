@@ -48,3 +48,8 @@ def until(said: Cell | io.StringIO, words: str) -> None:
     while words not in (said.getvalue() if isinstance(said, io.StringIO) else "".join(said.last[-1:])):
         assert time.monotonic() < end, f"{words} is not said"
         time.sleep(0.005)
+
+
+def below(widget: Any) -> list[Any]:
+    """A widget and all in it."""
+    return [widget, *(one for child in getattr(widget, "children", ()) for one in below(child))]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from deepnb import Session
@@ -10,11 +10,19 @@ from deepnb.testing import ScriptedModel as Scripted
 from deepnb.testing import call
 from deepnb.values.turn import ToolEnded
 
-__all__ = ["Paid", "Scripted", "call", "prompt", "results", "says", "session", "unasked"]
+__all__ = ["TASK", "Paid", "Scripted", "call", "calls", "prompt", "results", "says", "session", "unasked"]
 
 
 def session(*answers: Any, **options: Any) -> Session:
     return Session(model=Scripted(answers=list(answers) or ["ok"]), **options)
+
+
+TASK = call("task", "t1", description="work", subagent_type="general-purpose")
+
+
+def calls(*messages: AIMessage) -> AIMessage:
+    """One answer with the calls of all of these."""
+    return AIMessage("", tool_calls=[one for message in messages for one in message.tool_calls])
 
 
 def says(s: Session, *answers: Any) -> None:

@@ -1,7 +1,7 @@
 """The gauge: bar, trigger, rule and what is left, for every kind of rule."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
+from xml.etree.ElementTree import fromstring
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,29 +105,24 @@ def test_compactions_are_marked_in_the_sparkline():
     assert long.text().count("↓") == 2  # the one that is in sight, and the legend
 
 
-class Plot(HTMLParser):
+class Plot:
     """What a browser would draw of the plot: the heights of its bars, its uprights and its line, in percent."""
 
     def __init__(self, html: str) -> None:
-        super().__init__()
         self.bars: list[float] = []
         self.uprights: list[int] = []
         self.line: float | None = None
-        self.words = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        style = dict(item.split(":", 1) for item in dict(attrs)["style"].split(";"))
-        if "height" in style and style["height"].endswith("%"):
-            self.bars.append(float(style["height"][:-1]))
-        elif "border-left" in style:
-            self.uprights.append(len(self.bars))
-        elif style.get("margin", "").startswith("-"):
-            assert style["margin"].startswith(f"-{style['height']} ")
-            self.line = 100 * (float(style["height"].removesuffix("px")) - 3) / 72  # without its own width
-
-    def handle_data(self, data):
-        self.words += data
+        root = fromstring(f"<div style=''>{html}</div>")
+        self.words = "".join(root.itertext())
+        for one in root.iter():
+            style = dict(item.split(":", 1) for item in one.attrib["style"].split(";") if item)
+            if style.get("height", "").endswith("%"):
+                self.bars.append(float(style["height"][:-1]))
+            elif "border-left" in style:
+                self.uprights.append(len(self.bars))
+            elif style.get("margin", "").startswith("-"):
+                assert style["margin"].startswith(f"-{style['height']} ")
+                self.line = 100 * (float(style["height"].removesuffix("px")) - 3) / 72  # without its own width
 
 
 def test_the_plot_draws_the_trigger_where_the_bars_reach_it_and_says_one_far_above():

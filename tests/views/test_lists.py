@@ -8,6 +8,8 @@ from deepnb.values.budget import Budget, rule_for
 from deepnb.values.events import TurnPassage
 from deepnb.values.offload import Offload
 from deepnb.values.turn import Call, Compacted, ModelEnded, Snapshot, ThreadInfo, Turn, Usage
+from deepnb.values.xray import Layer, Stack
+from deepnb.views.agent import stack_view
 from deepnb.views.search_marks import found_view
 from deepnb.views.skills import EMPTY as NO_SKILLS
 from deepnb.views.skills import skill_view, skills_view
@@ -189,3 +191,16 @@ def test_time_what_is_waited_for_and_the_context() -> None:
 ])  # fmt: skip
 def test_a_setting_says_its_effect(name: str, value: object, words: str) -> None:
     assert setting_words(name, value, rule_for(6_500)) == words
+
+
+def test_the_stack_as_text_and_html() -> None:
+    layers = (
+        Layer("One<b>", "does this", "deepnb", tools=("ls",), tokens=300),
+        Layer("Two", "does that", "yours", tokens=100),
+    )
+    view = stack_view(Stack(layers, "m", "turn 1, call 2", exact=False), "turn 1")
+    assert view.text().splitlines()[:2] == [
+        "graph · 2 layers, then the model m   (turn 1)",
+        "tokens that each layer added to turn 1, call 2: ~400 tokens in total",
+    ]
+    assert "~300 tokens" in view.text() and "One&lt;b&gt;" in view.html() and "tools: ls" in view.html()

@@ -1,7 +1,7 @@
 """A subagent's work as it is shown: the card while it runs and after, in text and HTML; footer, gauge and list."""
 
-from html.parser import HTMLParser
-from typing import Any
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, fromstring
 
 from deepnb import Session
 from deepnb.engine.request import MESSAGE_TOKENS
@@ -42,29 +42,16 @@ INSIDE = (
 WHOLE = (*INSIDE, ended("a"), ToolEnded("a", "task", "all is well", "ok", 2.0))
 
 
-class Folds(HTMLParser):
-    """How deep <details> are nested, and what each summary says, by depth."""
+def folds(markup: str) -> list[tuple[int, str]]:
+    """How deep each <details> is nested, and what its summary says."""
 
-    def __init__(self, markup: str) -> None:
-        super().__init__()
-        self.depth, self._in = 0, False
-        self.summaries: list[list[Any]] = []
-        self.feed(markup)
-        assert self.depth == 0
+    def below(element: Element, depth: int) -> Iterator[tuple[int, str]]:
+        for one in element:
+            if one.tag == "summary":
+                yield depth, "".join(one.itertext())
+            yield from below(one, depth + (one.tag == "details"))
 
-    def handle_starttag(self, tag, attrs):
-        self.depth += tag == "details"
-        if tag == "summary":
-            self._in = True
-            self.summaries.append([self.depth, ""])
-
-    def handle_endtag(self, tag):
-        self.depth -= tag == "details"
-        self._in = self._in and tag != "summary"
-
-    def handle_data(self, data):
-        if self._in:
-            self.summaries[-1][1] += data
+    return [*below(fromstring(f"<div>{markup}</div>"), 0)]
 
 
 def test_the_card_as_text_and_as_folds_in_folds():
@@ -76,7 +63,7 @@ def test_the_card_as_text_and_as_folds_in_folds():
         "  │   │ found\n"
         "  │ all is well"
     )
-    told = Folds(segments(*WHOLE).html()).summaries
+    told = folds(segments(*WHOLE).html())
     assert [depth for depth, _ in told] == [1, 2, 2]
     assert told[0][1] == 'subagent critic: "look at the text" · ok  2.00 s · 3 calls · 30 in / 6 out'
     assert "ls(path" in told[1][1] and told[2][1].startswith('subagent other: "deeper"')
@@ -84,10 +71,10 @@ def test_the_card_as_text_and_as_folds_in_folds():
     assert made.text().endswith("  │ all is well\n  cut short")
     assert "cut short" in made.html() and "error" in made.html()
     task = segments(*INSIDE[:3]).segments[0]
-    (line,) = Folds(task.html()).summaries
-    assert line == [1, 'subagent critic: "look at the text" · running …  1 call · 10 in / 2 out · ls(path="/")']
+    (line,) = folds(task.html())
+    assert line == (1, 'subagent critic: "look at the text" · running …  1 call · 10 in / 2 out · ls(path="/")')
     task = segments(*INSIDE).segments[0]
-    (line,) = Folds(task.html()).summaries
+    (line,) = folds(task.html())
     assert line[1].endswith(" · all is well")
 
 

@@ -17,7 +17,7 @@ from deepnb.widgets.history import ROWS, SECTIONS, HistoryPanel, rooms
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Terminal
 from tests.support.histories import ITEMS, LATER, SECTION
-from tests.support.screen import Cell, until
+from tests.support.screen import Cell, below, until
 
 
 class Story:
@@ -41,13 +41,8 @@ class Story:
         self.brought = None
 
     def find(self, kind: type, **traits: Any) -> list[Any]:
-        found, todo = [], [self.panel.widget]
-        while todo:
-            widget = todo.pop(0)
-            if isinstance(widget, kind) and all(getattr(widget, k) == v for k, v in traits.items()):
-                found.append(widget)
-            todo = [*getattr(widget, "children", ()), *todo]
-        return found
+        found = [one for one in below(self.panel.widget) if isinstance(one, kind)]
+        return [one for one in found if all(getattr(one, k) == v for k, v in traits.items())]
 
     @property
     def ticks(self) -> dict[str, bool]:
@@ -64,15 +59,11 @@ class Story:
         return "\n".join(widget.value for widget in self.find(type(self.panel._said)))
 
 
-def test_each_message_has_a_check_box_named_as_it_is_brought_back_by():
+def test_each_message_has_a_check_box_by_which_it_is_brought_back_and_taken_away():
     story = Story(SECTION, LATER)
     assert story.ticks == {"1:1": False, "1:2": False, "1:3": False, "2:1": False}
     assert "at the trigger" in story.html and "6,812 → 3,104 tokens" in story.html
     assert story.panel._do.disabled and story.panel._undo.disabled
-
-
-def test_chosen_messages_are_brought_back_and_taken_away():
-    story = Story(SECTION, LATER)
     story.tick("1:3")
     story.tick("1:1")
     story.tick("2:1")
@@ -110,7 +101,7 @@ def test_what_is_refused_is_said_and_stays_chosen():
     assert "no room" not in story.html
 
 
-def test_it_follows_and_forgets_what_is_gone():
+def test_it_follows_what_comes_and_forgets_what_is_gone():
     story = Story()
     assert "nothing offloaded yet" in story.html
     story.sections = [SECTION, LATER]
@@ -124,10 +115,6 @@ def test_it_follows_and_forgets_what_is_gone():
     assert list(story.ticks) == ["1:1", "1:2", "1:3"] and story.panel._do.disabled
     assert story.find(Checkbox) == rows[:3], "what is there still is not made anew"
     assert rows[3].comm is None, "closed"
-
-
-def test_a_new_section_is_added_to_what_is_there_with_what_was_chosen():
-    story = Story(SECTION)
     story.tick("1:2")
     before = story.find(Widget)
     story.sections.append(LATER)

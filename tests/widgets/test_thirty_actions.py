@@ -3,7 +3,7 @@
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from deepnb.testing import RequestRecorder, SentRequest
 from deepnb.values.request import MORE_TOOLS
 from deepnb.values.turn import Compacted
 from deepnb.views.text import short
-from tests.support.screen import Cell
+from tests.support.screen import Cell, below
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
-from tests.widgets.test_dashboard import below, html
+from tests.widgets.test_panels import html
 
 SKILL = "/skills/tidy/SKILL.md"
 TEXT = "---\nname: tidy\ndescription: Tidies tables up\n---\n\nDrop the empty rows first.\n"
@@ -47,46 +47,18 @@ class Walk:
         self.dashboard = self.screen.widgets[0]
         self.panel = self.screen.outputs[-1]
 
-    # -- what can be done
-
     def actions(self) -> Iterator[str]:
         """Yield each action once in an order that is drawn, then others."""
-        kinds = [name.removeprefix("do_") for name in vars(Walk) if name.startswith("do_")]
-        yield from self.draw.sample(kinds, len(kinds))
+        yield from self.draw.sample([*ACTIONS], len(ACTIONS))
         while True:
-            yield self.draw.choice(kinds)
+            yield self.draw.choice([*ACTIONS])
 
     def act(self, kind: str) -> None:
         self.n += 1
         self.done.append(kind)
-        getattr(self, f"do_{kind}")()
+        ACTIONS[kind](self)
 
-    def do_ask(self) -> None:
-        self.ask(f"question {self.n}: " + "what of the boats? " * self.draw.randrange(60))
-
-    def do_remember(self) -> None:
-        self.ask("note it", call("append_memory", id=f"m{self.n}", text=f"fact {self.n}", path="/AGENTS.md"), "noted")
-
-    def do_write(self) -> None:
-        path, text = f"/work/{self.n}.md", f"by the agent {self.n}\n" * 3
-        self.ask("write it", call("write_file", id=f"w{self.n}", file_path=path, content=text), "written")
-
-    def do_deploy(self) -> None:
-        self.ask("deploy it", call("deploy", id=f"d{self.n}", place=f"port {self.n}"), "deployed")
-
-    def do_decide(self) -> None:
-        if self.s.approvals.asked():
-            self.says("decided")
-            self.click(self.draw.choice(["approve call", "reject call"]), "Approvals")
-
-    def do_context(self) -> None:
-        self.shell.ok(f"cargo = 'coal {self.n}'")
-        self.ask("what is {cargo}?")
-
-    def do_add(self) -> None:
-        self.shell.ok(f"%memory add the pump {self.n} is called Berta")
-
-    def do_edit(self) -> None:
+    def edit(self) -> None:
         line, area = (
             one for one in below(self.seen("Memory")) if getattr(one, "description", "") in ("Line", "becomes")
         )
@@ -95,79 +67,32 @@ class Walk:
             area.value = self.draw.choice([f"- edited {self.n}", ""])
             self.click("save this line", "Memory")
 
-    def do_undo_edit(self) -> None:
-        if self.s.memory.log_entries():
-            self.click("undo the last change of memory", "Memory")
-
-    def do_revert(self) -> None:
-        self.click("revert", "Memory")
-
-    def do_user_file(self) -> None:
+    def user_file(self) -> None:
         """The user writes a file as programs do: on the disk itself, where there is one."""
         path, text = self.draw.choice(["/AGENTS.md", f"/work/u{self.n}.md"]), f"- by the user {self.n}\n- twice\n"
         if self.disk:
             self.place(path).parent.mkdir(exist_ok=True)
             self.shell.ok(f"import pathlib; pathlib.Path({str(self.place(path))!r}).write_text({text!r})")
         else:
-            self.shell.ok(f"import deepnb; deepnb.current().files[{path!r}] = {text!r}")
+            self.put(path, text)
 
-    def do_skill(self) -> None:
-        self.shell.ok(f"import deepnb; deepnb.current().files[{SKILL!r}] = {TEXT!r}")
+    def put(self, path: str, text: str) -> None:
+        self.shell.ok(f"import deepnb; deepnb.current().files[{path!r}] = {text!r}")
 
-    def do_pin(self) -> None:
-        self.click("pin", "Skills") or self.click("unpin", "Skills")
-
-    def do_unpin(self) -> None:
-        self.click("unpin", "Skills") or self.click("disable", "Skills")
-
-    def do_enable(self) -> None:
-        self.click("enable", "Skills") or self.click("disable", "Skills")
-
-    def do_tool(self) -> None:
-        box = self.draw.choice(
-            [one for one in below(self.seen("Budget")) if type(one).__name__ == "Checkbox"] or [None]
-        )
+    def tool(self) -> None:
+        box = self.draw.choice(self.boxes("Budget") or [None])
         if box is not None and not self.waits:
             box.value = not box.value
 
-    def do_compact(self) -> None:
-        self.says("in short: boats")
-        self.shell.run("%agent compact")
-
-    def do_bring_back(self) -> None:
+    def bring_back(self) -> None:
         if self.s.history() and not self.waits:
-            ticks = [one for one in below(self.seen("History")) if type(one).__name__ == "Checkbox"]
-            self.draw.choice(ticks).value = True
+            self.draw.choice(self.boxes("History")).value = True
             self.click("add the chosen messages", "History")
 
-    def do_rewind(self) -> None:
+    def rewind(self) -> None:
         if self.s.turns:
             memory = self.draw.choice(["", " --memory"])
             self.shell.run(f"%agent rewind {self.draw.randrange(len(self.s.turns) + 1)}{memory}")
-
-    def do_rewind_by_click(self) -> None:
-        self.click("rewind to here", "Threads")
-
-    def do_undo(self) -> None:
-        self.shell.run("%agent undo")
-
-    def do_fork(self) -> None:
-        self.click("fork", "Threads")
-
-    def do_new(self) -> None:
-        self.shell.run(f"%agent new t{self.n}{self.draw.choice(['', ' --empty'])}")
-
-    def do_switch(self) -> None:
-        self.shell.run(f"%agent switch {self.draw.choice([one.name for one in self.s.threads])}")
-
-    def do_window(self) -> None:
-        self.shell.ok(f"%config DeepNB.window = {self.draw.choice([9_000, 20_000, 60_000])}")
-
-    def do_refresh(self) -> None:
-        self.shell.ok(f"%config DeepNB.memory_refresh = {self.draw.choice(['call', 'thread', 'delta'])!r}")
-
-    def do_budget(self) -> None:
-        self.s.configure(memory_budget=self.draw.choice([60, 2_000]), system_prompt=f"Be brief, and number {self.n}.")
 
     # -- how
 
@@ -195,6 +120,9 @@ class Walk:
         if there:
             self.draw.choice(there).click()
         return bool(there)
+
+    def boxes(self, tab: str) -> list[Any]:
+        return [one for one in below(self.seen(tab)) if type(one).__name__ == "Checkbox"]
 
     def seen(self, tab: str) -> Any:
         tabs = self.dashboard.children[-1]
@@ -262,8 +190,7 @@ class Walk:
     def request(self) -> None:
         """Ask: without its prompt, the request is what the gauge has said; then the tab of prompts shows it."""
         told, prompt = self.gauge(), f"and then, in {self.n}?"
-        boxes = {one.tooltip.removeprefix("offer the tool "): one.value for one in below(self.seen("Budget"))
-                 if type(one).__name__ == "Checkbox"}  # fmt: skip
+        boxes = {one.tooltip.removeprefix("offer the tool "): one.value for one in self.boxes("Budget")}
         if (sent := self.ask(prompt)) is None:
             return
         turn, meter = self.s.turns[-1], self.s.workspace.built.meter
@@ -282,6 +209,48 @@ class Walk:
         for message in sent.messages:
             for words in filter(None, (line.strip() for line in message.text.splitlines())):
                 assert words in page, words
+
+
+ACTIONS: dict[str, Callable[[Any], object]] = {
+    "ask": lambda w: w.ask(f"question {w.n}: " + "what of the boats? " * w.draw.randrange(60)),
+    "remember": lambda w: w.ask(
+        "note it", call("append_memory", id=f"m{w.n}", text=f"fact {w.n}", path="/AGENTS.md"), "noted"
+    ),
+    "write": lambda w: w.ask(
+        "write it",
+        call("write_file", id=f"w{w.n}", file_path=f"/work/{w.n}.md", content=f"by the agent {w.n}\n" * 3),
+        "written",
+    ),
+    "deploy": lambda w: w.ask("deploy it", call("deploy", id=f"d{w.n}", place=f"port {w.n}"), "deployed"),
+    "decide": lambda w: (
+        w.s.approvals.asked()
+        and (w.says("decided"), w.click(w.draw.choice(["approve call", "reject call"]), "Approvals"))
+    ),
+    "context": lambda w: (w.shell.ok(f"cargo = 'coal {w.n}'"), w.ask("what is {cargo}?")),
+    "add": lambda w: w.shell.ok(f"%memory add the pump {w.n} is called Berta"),
+    "edit": Walk.edit,
+    "undo_edit": lambda w: w.s.memory.log_entries() and w.click("undo the last change of memory", "Memory"),
+    "revert": lambda w: w.click("revert", "Memory"),
+    "user_file": Walk.user_file,
+    "skill": lambda w: w.put(SKILL, TEXT),
+    "pin": lambda w: w.click("pin", "Skills") or w.click("unpin", "Skills"),
+    "unpin": lambda w: w.click("unpin", "Skills") or w.click("disable", "Skills"),
+    "enable": lambda w: w.click("enable", "Skills") or w.click("disable", "Skills"),
+    "tool": Walk.tool,
+    "compact": lambda w: (w.says("in short: boats"), w.shell.run("%agent compact")),
+    "bring_back": Walk.bring_back,
+    "rewind": Walk.rewind,
+    "rewind_by_click": lambda w: w.click("rewind to here", "Threads"),
+    "undo": lambda w: w.shell.run("%agent undo"),
+    "fork": lambda w: w.click("fork", "Threads"),
+    "new": lambda w: w.shell.run(f"%agent new t{w.n}{w.draw.choice(['', ' --empty'])}"),
+    "switch": lambda w: w.shell.run(f"%agent switch {w.draw.choice([one.name for one in w.s.threads])}"),
+    "window": lambda w: w.shell.ok(f"%config DeepNB.window = {w.draw.choice([9_000, 20_000, 60_000])}"),
+    "refresh": lambda w: w.shell.ok(f"%config DeepNB.memory_refresh = {w.draw.choice(['call', 'thread', 'delta'])!r}"),
+    "budget": lambda w: w.s.configure(
+        memory_budget=w.draw.choice([60, 2_000]), system_prompt=f"Be brief, and number {w.n}."
+    ),
+}
 
 
 def number(figure: str) -> int:

@@ -86,7 +86,7 @@ def terminal(out: io.StringIO, **how: Any) -> TerminalTurn:
     return TerminalTurn(Terminal(lambda text: out.write(f"{text}\n")), out, **how)
 
 
-def test_calls_between_two_answers_are_one_output() -> None:
+def test_calls_between_two_answers_are_one_output_and_what_did_not_change_is_not_shown_again() -> None:
     cell = Cell()
     play(cell, [*tool(1), *tool(2), said(1, "Half."), *tool(3), Notice("by the way"), *tool(4), said(2, "Done.")])
     assert len(cell.outputs) == 5
@@ -94,9 +94,12 @@ def test_calls_between_two_answers_are_one_output() -> None:
     assert "seen 1" in first and "seen 2" in first and half == "Half."
     assert "seen 3" in second and "by the way" in second and "seen 4" in second
     assert (done, end) == ("Done.", "the end")
+    cell = Cell()
+    play(cell, [*tool(1), said(1, "One."), said(1, " More.")])
+    assert len(cell.outputs[0]) == 2, "running, then ended"
 
 
-def test_text_is_shown_at_most_hz_times_a_second() -> None:
+def test_text_is_shown_at_most_hz_times_a_second_and_the_end_of_a_long_answer_more_often_than_five_times() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 10.0, clock)
     for i in range(1000):
@@ -106,9 +109,6 @@ def test_text_is_shown_at_most_hz_times_a_second() -> None:
     assert 40 <= sent <= 110, "ten seconds: at least four a second, at most ten, and what is cut is sent once more"
     turn.finish()
     assert " ".join(" ".join(cell.last).split()) == ("word " * 1000).rstrip()
-
-
-def test_the_end_of_a_long_answer_is_shown_more_often_than_five_times_a_second() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 15.0, clock)
     for i in range(300):
@@ -234,12 +234,6 @@ def test_in_a_terminal_each_wait_is_a_line_said_once() -> None:
 
 
 WAIT = Retry("rate limited", 8.0, 2, 5)
-
-
-def test_an_output_that_did_not_change_is_not_shown_again() -> None:
-    cell = Cell()
-    play(cell, [*tool(1), said(1, "One."), said(1, " More.")])
-    assert len(cell.outputs[0]) == 2, "running, then ended"
 
 
 def test_a_terminal_prints_as_it_comes() -> None:

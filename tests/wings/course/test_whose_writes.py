@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.session.test_whose_writes import SKILL
+from tests.session.test_memory import SKILL
 from tests.support.kernels import Kernel
 from tests.wings.course.solutions import SOLUTIONS
 

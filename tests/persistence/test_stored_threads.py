@@ -1,7 +1,5 @@
 """Threads that a given checkpointer holds already: read when they are looked at, and gone on with."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -10,28 +8,15 @@ from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 
 from deepnb import Session
 from deepnb.values.turn import ToolEnded
-from tests.persistence.conftest import keep_both
+from tests.persistence.conftest import session
+from tests.support.databases import checkpointer as checkpointer  # a fixture
 from tests.support.functions import gives
 from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.walks import walked
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    if request.param == "memory":
-        yield InMemorySaver()
-    else:
-        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-            yield saver
-
-
-def session(checkpointer: Any, *answers: Any, **options: Any) -> Session:
-    return Session(model=Scripted(answers=list(answers) or ["ok"]), checkpointer=checkpointer, **options)
 
 
 def sent(s: Session) -> str:
@@ -79,56 +64,20 @@ def test_nothing_is_read_before_it_is_looked_at():
     assert len(second.turns) == 1
 
 
-def test_other_threads_are_there(checkpointer):
-    walked(session(checkpointer), "run in main", "new b", "run in b", "run again")
-    second = session(checkpointer)
-    assert [(t.name, t.turns) for t in second.threads] == [("main", 1), ("b", 2)]
-    refused("a thread 'b' already exists", second.new, "b")
-    assert second.run("x", thread="b").number == 3
-
-
-def test_a_thread_made_meanwhile_is_not_overwritten(checkpointer):
-    first, second = session(checkpointer), session(checkpointer)
-    assert second.workspace.threads.names == ("main",)
-    walked(first, "new later", "run here first")
-    refused("a thread 'later' already exists", second.new, "later")
-    second.switch("later")
-    assert [t.prompt for t in second.turns] == ["here first"]
-
-
 def test_turns_of_another_session_appear_in_a_thread_that_is_open(checkpointer):
-    first, second = session(checkpointer, "a"), session(checkpointer, "b")
+    first, second = session(checkpointer), session(checkpointer)
     first.run("one")
     assert len(second.turns) == 1
     first.run("two")
     assert second.run("three").number == 3 and [t.prompt for t in second.turns] == ["one", "two", "three"]
 
 
-def test_a_turn_of_then_can_be_gone_back_to_and_forked_from(checkpointer):
-    first = session(checkpointer)
-    first.files["/a.txt"] = "first"
-    first.run("one")
-    first.files["/a.txt"] = "second"
-    first.run("two")
+def test_other_threads_are_there(checkpointer):
+    walked(session(checkpointer), "run in main", "new b", "run in b", "run again")
     second = session(checkpointer)
-    assert second.turns[0].before.files == {"/a.txt": "first"}
-    assert [t.after.files["/a.txt"] for t in second.turns] == ["first", "second"]
-    second.rewind(1)
-    assert second.files["/a.txt"] == "first"
-    assert [t.prompt for t in second.turns] == ["one"] and len(second.snapshot.messages) == 2
-    second.undo()
-    assert second.files["/a.txt"] == "second" and len(second.turns) == 2
-    second.fork("other", at=1)
-    assert len(second.snapshot.messages) == 2
-
-
-def test_memory_by_turn_can_be_compared(checkpointer):
-    write = call("edit_file", file_path="/AGENTS.md", old_string="tea", new_string="coffee")
-    first = session(checkpointer, "ok", write, "done")
-    first.memory.write("/AGENTS.md", "- likes tea\n")
-    walked(first, "run one", "run change it")
-    (change,) = session(checkpointer).memory.diff(1, 2)
-    assert (change.before, change.after) == ("- likes tea\n", "- likes coffee\n")
+    assert [(t.name, t.turns) for t in second.threads] == [("main", 1), ("b", 2)]
+    refused("a thread 'b' already exists", second.new, "b")
+    assert second.run("x", thread="b").number == 3
 
 
 def test_a_shared_thread_stays_shared(checkpointer):
@@ -155,20 +104,6 @@ def test_an_empty_thread_keeps_what_it_learned_to_itself(checkpointer):
     walked(second, "memory.add more", "switch apart")
     assert second.files["/AGENTS.md"] == "- alone\n- more\n"
     assert [(t.name, t.parent) for t in second.threads if t.parent] == [("child", "apart@1")]
-
-
-def test_a_call_that_needs_approval_is_there(checkpointer):
-    def send(text: str) -> str:
-        """Send it."""
-        return f"sent {text}"
-
-    first = session(checkpointer, call("send", text="hi"), "Sent.", tools=[send])
-    first.run("send hi")
-    second = session(checkpointer, "Sent.", tools=[send])
-    (waiting,) = second.asked
-    assert waiting.name == "send" and second.turns[0].asked == second.asked
-    list(second.resume(waiting.approve()))
-    assert second.turns[0].text == "Sent." and "sent hi" in [m.text for m in second.snapshot.messages]
 
 
 def test_a_tool_that_was_running_is_not_run_again_unasked(checkpointer):
@@ -201,16 +136,6 @@ def test_a_thread_of_a_bare_graph_is_gone_on_with(checkpointer):
     assert s.run("on").number == 3 and "hi there" in sent(s) and "likes tea" in sent(s)
 
 
-def test_a_thread_with_memory_and_no_turn_is_there(checkpointer):
-    Session(checkpointer=checkpointer).memory.add("old")
-    s = Session(checkpointer=checkpointer)
-    assert s.files["/AGENTS.md"] == "- old\n" and len(s.turns) == 0
-
-
-def test_two_sessions_on_one_line_keep_both_texts(checkpointer):
-    keep_both(Session(checkpointer=checkpointer), Session(checkpointer=checkpointer))
-
-
 def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
     """What is kept where the kernel ends behind a checkpoint of the thread main, before or after its step has written."""
     kept = InMemorySaver()
@@ -224,24 +149,23 @@ def until(full: InMemorySaver, last: str, *, is_written: bool) -> InMemorySaver:
     return kept
 
 
+def made(kind: str, tool: Any, checkpointer: Any, *answers: Any) -> Session:
+    """A session with deepnb's own agent, or with an attached one."""
+    if kind == "attached":
+        return Session(graph=create_agent(Scripted(answers=[*answers]), [tool], checkpointer=checkpointer))
+    return session(checkpointer, *answers, **unasked(tool))
+
+
 @pytest.mark.parametrize("kind", ["own", "attached"])
 def test_a_turn_goes_on_wherever_its_kernel_ended(kind):
-    look = gives("look", "seen")
-
-    def made(checkpointer: Any, *answers: Any) -> Session:
-        model = Scripted(answers=list(answers))
-        if kind == "attached":
-            return Session(graph=create_agent(model, [look], checkpointer=checkpointer))
-        return Session(model=model, checkpointer=checkpointer, **unasked(look))
-
-    full = InMemorySaver()
-    first = made(full, "zero", call("look"), "end")
+    look, full = gives("look", "seen"), InMemorySaver()
+    first = made(kind, look, full, "zero", call("look"), "end")
     first.run("before")
     known = set(full.storage["main"][""])
     first.run("cut")
     places = [(id_, is_written) for id_ in sorted({*full.storage["main"][""]} - known) for is_written in (False, True)]
     for id_, is_written in places:
-        s = made(until(full, id_, is_written=is_written), "later")
+        s = made(kind, look, until(full, id_, is_written=is_written), "later")
         assert [t.prompt for t in s.turns] == ["before", "cut"], (id_, is_written)
         assert (s.pending is None) == (id_ == places[-1][0]), (id_, is_written, s.pending)
         if s.pending:
@@ -263,14 +187,8 @@ def test_a_tool_begins_once_its_call_is_stored(kind):
 
     def look() -> str:
         "Look."
-        stored.extend(c.id for m in made().snapshot.messages for c in m.tool_calls)
+        stored.extend(c.id for m in made(kind, look, slow).snapshot.messages for c in m.tool_calls)
         return "seen"
 
-    def made(*answers: Any) -> Session:
-        model = Scripted(answers=list(answers))
-        if kind == "attached":
-            return Session(graph=create_agent(model, [look], checkpointer=slow))
-        return Session(model=model, checkpointer=slow, **unasked(look))
-
     slow = SlowSaver()
-    assert made(call("look", id="c1"), "end").run("go").text == "end" and stored == ["c1"]
+    assert made(kind, look, slow, call("look", id="c1"), "end").run("go").text == "end" and stored == ["c1"]
