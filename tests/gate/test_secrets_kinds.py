@@ -3,6 +3,7 @@
 import io
 import keyword
 import random
+import re
 import sysconfig
 import tokenize
 from itertools import permutations
@@ -13,6 +14,7 @@ import pytest
 from deepnb.gate import credentials, redact, secrecy
 from tests.bench.credentials import clean_texts
 from tests.data import credentials_kinds as kinds
+from tests.data import texts
 from tests.data.credentials import Sample
 from tests.data.notes_of_data_workers import ARGUMENTS, VERBS, notes
 from tests.support.tables import every_row
@@ -83,81 +85,22 @@ LOWER = "wqzxkvb" + "ntr48"
 SPOKEN = "Rolagu" + "navo279"
 SIGNS = "T%D@*0I?t" + "K|z^X("
 GROUPS = "pdqh oyxm" + " krqb zvpf"
+VALUES = {
+    "WORDS": WORDS, "words": WORDS.lower(), "MADE": MADE, "LOWER": LOWER, "SPOKEN": SPOKEN, "SIGNS": SIGNS,
+    "GROUPS": GROUPS, "GROUPS-": GROUPS.replace(" ", "-"), "GROUPS.": GROUPS.replace(" ", ""),
+    "CHANCE": CHANCE, "CHANCE<": CHANCE[:9], "CHANCE>": CHANCE[9:], "HASH": HASH, "HASH<": HASH[:24],
+}  # fmt: skip
+PLACES = texts("credentials_places")
+"""Places -> texts with the names of values; the first `¦` stands before the credential, others keep it from being one."""
 
 
-@every_row(
-    ("text", "kept"),
-    [
-        # a hyphen joins where a word stands before it
-        ("-ghp" + "_a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6", "-"),
-        ("removed: -glpat" + "-a1B2c3D4e5F6a1B2c3D4", "removed: -"),
-        # the n-th name, the n-th value
-        (f"who, passwd = 'reader', '{MADE}'", "who, passwd = 'reader', '"),
-        (f'let [pw, db] = ["{WORDS}", "shop"]', 'let [pw, db] = ["'),
-        (f"insert into staff (pwd, name) values ('{LOWER}', 'ann')", "insert into staff (pwd, name) values ('"),
-        # behind a call, a condition, a default
-        (f'pw = ask("pw") or "{WORDS}"', 'pw = ask("pw") or "'),
-        (f'passwd = ask() if tty else "{LOWER}"', 'passwd = ask() if tty else "'),
-        (f"let pw = env.SHOP_PASSWORD ?? '{MADE}'", "let pw = env.SHOP_PASSWORD ?? '"),
-        # the argument of a call that takes one
-        (f'jwt.decode(cookie, "{HASH}", ["HS512"])', 'jwt.decode(cookie, "'),
-        (f'new NetworkCredential("robot", "{WORDS}")', 'new NetworkCredential("robot", "'),
-        (f"store.set_password('wiki', 'robot', '{LOWER}')", "store.set_password('wiki', 'robot', '"),
-        (f"bcrypt.hashpw(b'{MADE}', salt)", "bcrypt.hashpw(b'"),
-        # in parts
-        (f'head = "{CHANCE[:9]}"\ntail = "{CHANCE[9:]}"\napi_key = head + tail', 'head = "'),
-        (f'api_key: "{CHANCE[:9]}\\\n   {CHANCE[9:]}"', 'api_key: "'),
-        # commands
-        (f"cqlsh -u robot -p {WORDS} node", "cqlsh -u robot -p "),
-        (f"htpasswd -B -b users robot {LOWER}", "htpasswd -B -b users robot "),
-        (f"mc alias set lake https://lake.dev robot {CHANCE}", "mc alias set lake https://lake.dev robot "),
-        (f"curl -u robot:{WORDS.lower()} lake.dev", "curl -u robot:"),
-        (f"sqlplus robot/{MADE}@//db.dev/shop", "sqlplus robot/"),
-        (f"jdbc:oracle:thin:robot/{LOWER}@db.dev:1521:shop", "jdbc:oracle:thin:robot/"),
-        (f"rabbitmqctl add_user robot {MADE}", "rabbitmqctl add_user robot "),
-        # what is printed
-        (f"  name  passwd\n0  ann  {WORDS}", "  name  passwd\n0  ann  "),
-        (f" name | pw \n------+----\n ann | {MADE}", " name | pw \n------+----\n ann | "),
-        (f"<td>Passwort</td>\n<td><b>{LOWER}</b></td>", "<td>Passwort</td>\n<td><b>"),
-        (f"<tr><th>id</th><th>pw</th></tr><tr><td>1</td><td>{MADE}</td></tr>", "<tr><th>id</th><th>pw</th></tr><tr><td>1</td><td>"),
-        (f"In [7]: passwd\nOut[7]: '{WORDS}'", "In [7]: passwd\nOut[7]: '"),
-        # SQL
-        (f"CREATE LOGIN robot WITH PASSWORD = N'{WORDS}'", "CREATE LOGIN robot WITH PASSWORD = N'"),
-        (f"CREATE USER robot IDENTIFIED WITH sha256_password BY '{LOWER}'", "CREATE USER robot IDENTIFIED WITH sha256_password BY '"),
-        # sentences
-        ("Passphrase of the archive: marble kettle willow 57", "Passphrase of the archive: "),
-        (f"WLAN-Schlüssel der Werkstatt: {WORDS}", "WLAN-Schlüssel der Werkstatt: "),
-        (f"Le code Wi-Fi de l'atelier, c'est {LOWER}", "Le code Wi-Fi de l'atelier, c'est "),
-        (f"Credenciales de lake.dev: robot / {WORDS}", "Credenciales de lake.dev: robot / "),
-        (f"avec le mot de passe « {MADE} »", "avec le mot de passe « "),
-        (f"We changed the webhook secret; the new one is {CHANCE}", "We changed the webhook secret; the new one is "),
-        (f"Entra con el usuario robot y la clave {SPOKEN} en el panel.", "Entra con el usuario robot y la clave "),
-        (f"Nimm das Kennwort {SPOKEN} dafür.", "Nimm das Kennwort "),
-        (f"Utilise le mot de passe {SPOKEN} pour la base", "Utilise le mot de passe "),
-        (f"log in met robot en wachtwoord {SPOKEN}", "log in met robot en wachtwoord "),
-        (f"请用密码{SPOKEN}登录", "请用密码"),
-        (f"Our app password is {GROUPS} for the mailer.", "Our app password is "),
-        (f"Das App-Passwort lautet {GROUPS.replace(' ', '-')}.", "Das App-Passwort lautet "),
-        (f"mail.login('robot@lake.dev', '{GROUPS.replace(' ', '')}')", "mail.login('robot@lake.dev', '"),
-        # names in other languages
-        (f"mot_de_passe = '{WORDS}'", "mot_de_passe = '"),
-        (f"motDePasse: {LOWER}", "motDePasse: "),
-        (f"MDP_BDD={MADE}", "MDP_BDD="),
-        (f"claveAcceso = '{WORDS}'", "claveAcceso = '"),
-        (f"passord_lager = '{WORDS}'", "passord_lager = '"),
-        (f"clé_api = '{CHANCE}'", "clé_api = '"),
-        # signs in connection strings
-        (f"Database=shop;User ID=robot;Password={SIGNS};Encrypt=True;", "Database=shop;User ID=robot;Password="),
-        (f"password = '{SIGNS}'", "password = '"),
-        (f"postgres://robot:{SIGNS[:4]}$s{LOWER}@lake.dev", "postgres://robot:"),
-        # forms of vendors
-        (f"it is 2/1203948576102938/1203948576102938:{HASH} now", "it is "),
-        ("use ak" + "-q7Rt2LmXw9Bc4Vz8Kp3NdY", "use "),
-        ("GOCSPX" + "-vBqTnKxWzRmLdPfHsJgYcUeAoItX", ""),  # no digit
-        ("server.login('robot@lake.dev', 'ar^o" + "BhY1UC')", "server.login('robot@lake.dev', '"),
-        ("v1.0" + f"-{HASH[:24]}-{HASH * 4}{HASH[:18]}", ""),
-    ],
-)  # fmt: skip
+def place(line: str) -> tuple[str, str]:
+    """Return a text, and what of it stands before the credential."""
+    filled = re.sub("§(.+?)§", lambda name: VALUES[name[1]], line)
+    return filled.replace("¦", ""), filled.partition("¦")[0]
+
+
+@every_row(("text", "kept"), [place(line) for part, lines in PLACES.items() if part != "none" for line in lines])
 def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) -> None:
     left = redact(text)
     assert left.startswith(f"{kept}[redacted: "), left
@@ -167,27 +110,7 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
     )
 
 
-@every_row("text", [
-    '{"password_rotated_at": "2026-03-01T10:00", "passwordStrength": "good", "password": "varchar(64) "}',
-    '{"password_min_age": "weekly", "secret": "Optional[bytes]", "pwd": "text?"}',
-    "name, key = 'iris', 'species_2'", "user, password = read_account('shop2026')",
-    "INSERT INTO staff (name, password) VALUES (?, ?)", "password = ask() or 'none was given'",
-    "connect('db01.dev', 5432, 'sales_2026')", "docker run -u 1000 -p 8080:80 nginx", "mysql -u reader -p dwh2026",
-    "  token  n\n0  tree2  41", "In [7]: len(password)\nOut[7]: 14", "<tr><th>token</th></tr><tr><td>tree22</td></tr>",
-    "passphrase: see the note in the vault", "search phrase: green energy transition", "The Wi-Fi stick is a RTL8821CE",
-    "The key metric changed; the new one is RMSE-95", "password = settings.staging2.password", "password = '%s-%d'",
-    "sk-proj-EstimatorNameOfTheOtherTeam", "Log in as ann with R&D2024 in the subject", "Passwort Policy2023",
-    "and the password rules 2024", "y la clave foranea123 de la tabla", "The password must have some long form",
-    'mdp_states = "s1, s2x"', 'clave_primaria = "id_cliente2"',
-    "task-runner-worker-deployment-7d9c6b8f5-x2x7k   1/1   Running",
-    "gke-token-report-default-pool-4b0e7b19-4kdn", "driver-export-714e861ad1f8dddb-exec-12",
-    "shop-AuthFunction-KVR5VOZ2WNXUD", f"see Meeting-Notes-{HASH}", f"cache_key = '{HASH}'", f"primaryKey: {HASH}",
-    f"public_key = '{CHANCE}'", f"key_id = '{CHANCE}'", f"monkey = '{CHANCE}'", f"commit {HASH} of GitHub",
-    f"Datadog, version {HASH}", "zotero_key = 'read it from the settings'",
-    "zotero_key = os.environ['ZOTERO_KEY_OF_THE_GROUP_2024']", "zotero_key = 'test_python3_utf8_decode_error'",
-    "private_key: X25519PrivateKey | Ed448PrivateKey2", "image: lake/token-exchange:main-ac51d8b0-1711390157",
-    "image: lake/master-key:3.11-slim-bookworm-700ff62b99c7",
-])  # fmt: skip
+@every_row("text", [place(line)[0] for line in PLACES["none"]])
 def test_what_stands_in_such_places_and_is_none_is_kept(text: str) -> None:
     assert credentials(text) == ()
 
