@@ -15,6 +15,7 @@ from deepnb.models.teaching.model import read_failure
 from deepnb.models.teaching.talk import Use
 from deepnb.values.turn import ToolEnded, ToolStarted
 from deepnb.workshop.error_text import error_text
+from tests.data import table
 from tests.support.error_cases import KINDS, LATER, OTHERS, ErrorCase, cell_label, failure
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, move
@@ -50,20 +51,7 @@ def code_of(turn: Any, *tools: str) -> list[str]:
     return [str(e.args["code"]) for e in turn.events if isinstance(e, ToolStarted) and e.name in tools]
 
 
-@every_row(("question", "code"), [
-    ("plot units by region", 'sales.groupby("region")["units"].sum().sort_values()'),
-    ("bar chart of the average revenue per product", '.groupby("product")["revenue"].mean()'),
-    ("histogram of units", 'sales["units"].plot.hist(ax=ax)'),
-    ("plot revenue against units", 'sales.plot.scatter(x="units", y="revenue", ax=ax)'),
-    ("plot revenue over time", ".plot.line(ax=ax)"),
-    ("plot the number of rows per region", 'sales.groupby("region").size().sort_values()'),
-    ("plot units by region where product is tea", 'sales[sales["product"] == "tea"]'),
-    ("put the total units by region into a variable totals", 'totals = sales.groupby("region")["units"].sum()'),
-    ("with pandas, median revenue", 'sales["revenue"].median()'),
-    ("with pandas, total units per week", 'sales.groupby(sales["month"].dt.to_period("W"))["units"].sum()'),
-    ("画出每个 region 的 units 柱状图", 'sales.groupby("region")["units"].sum()'),
-    ("用 pandas 计算每个 product 的平均 units", 'sales.groupby("product")["units"].mean()'),
-])  # fmt: skip
+@every_row(("question", "code"), table("teaching")["code"])
 def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(question: str, code: str) -> None:
     _, turn = played(question)
     flat = "".join(line.strip() for line in "\n".join(code_of(turn, "run_python")).split("\n"))
@@ -212,15 +200,7 @@ def test_where_the_error_does_not_say_what_is_meant_there_is_no_cell(name: str) 
     assert "corrected cell:\n" not in text
 
 
-@every_row(("cell", "says", "never"), [
-    ("import cv2", "%pip install opencv-python", "csv"),
-    ("import sklearnn_of_mine", "There is no module `sklearnn_of_mine` here.", "%pip"),
-    ("import jsn", "There is no module `jsn` here.", "import json"),
-    ("'a' + 1.0", "A text can only be joined to a text.", "no rule"),
-    ("import pandas as pd\npd.Series(['x']).dt", "`pd.to_datetime(...)`", "no rule"),
-    ("int(float('nan'))", "A missing value (NaN) can't be a whole number.", "no rule"),
-    ("1 / 0", "The divisor is 0.", "`0` is not 0"),
-])  # fmt: skip
+@every_row(("cell", "says", "never"), table("teaching")["errors"])
 def test_the_commonest_errors_and_no_package_of_an_unknown_name(cell: str, says: str, never: str) -> None:
     text = answer(prompts(ErrorCase("one", (cell,), "", ""))[0])
     assert says in text and never not in text.partition("```\n\n")[2]

@@ -15,6 +15,7 @@ from deepnb.models.teaching.talk import says
 from deepnb.models.teaching.vocabulary import LEXICON, NOISE
 from deepnb.values.turn import ToolStarted
 from deepnb.workshop.describe import describe
+from tests.data import table
 from tests.support.tables import every_row
 from tests.support.walks import walked
 
@@ -56,78 +57,12 @@ def test_the_words_that_mean_nothing_are_few_and_none_denies_compares_or_counts(
 
 
 @pytest.mark.slow
-@every_row(("question", "says"), [
-    ("what is the average weight in Bergen in crates?", "The mean weight in crates where depot is Bergen is 6.5."),
-    ("which month had the highest total weight in crates?", "2026-02 has the highest weight in crates by month of packed"),
-    ("which crate has the highest weight in crates?", "crate_id 502 has the highest weight in crates: 10."),
-    ("what are the 2 heaviest rows in crates?", "| 502 | 10 | Turku | broken | 2026-02-03 |\n| 503 | 9 | Bergen |"),
-    ("how many broken crates does each depot have?", "by depot in crates where state is broken:\n\n| depot | rows |\n| --- | --- |\n| Bergen | 1 |\n| Turku | 1 |"),
-    ("are there repeated rows in crates?", "No, crates has 0 duplicate rows."),
-    ("drop the column state from crates", 'I can\'t place "drop" in that.'),
-    ("sum of weight in crates", "The total weight in crates is 23."),
-    ("how many crates are there per month?", "| 2026-01 | 1 |\n| 2026-02 | 2 |"),
-    ("when was weight highest?", "2026-02-03 has the highest weight in crates: 10."),
-    ("how many crates in February 2026?", "2 rows of crates where packed is at least 2026-02-01"),
-    ("what share of crates is broken?", "66.7 % of the rows in crates where state is broken (2 of 3)."),
-    ("is crate_id unique?", "crate_id is unique in crates: 0 duplicates."),
-    ("weight of crate 502", "where crate_id is 502:\n\n| crate_id | weight |\n| --- | --- |\n| 502 | 10 |"),
-    ("count", 'I can\'t place "count" in that.'),
-    ("mean crate_id", 'I can\'t place "crate_id" in that: it names rows, and is no figure.'),
-    ("sum of weight in crates that are not broken", "where state is not broken is 4."),
-    ("crates with weight above 9", "1 row of crates where weight is above 9:"),
-    ("how spread out is weight in crates?", "The standard deviation of weight in crates is 3.215."),
-    ("每个 depot 的平均 weight 是多少", "| Bergen | 6.5 |\n| Turku | 10 |"), ("crates 里哪个 depot 最多？", "Bergen 的行数 最多：2"),
-    ("crates 里 depot 是 Bergen 的有多少行", "crates（depot 为 Bergen）：2 行。"),
-    ("how many crates are older than 2026-02-03?", "1 row of crates where packed is below 2026-02-03."),
-    ("how many crates are newer than 2026-02-03?", "1 row of crates where packed is above 2026-02-03."),
-    ("how many crates are heavier than 2026-02-03?", 'I can\'t place "heavier than"'),
-    ("how many crates more than 2026-02-03?", 'I can\'t place "more than"'),
-    ("how many crates from 2026-01-03 to 2026-02-03?", "2 rows of crates where packed is at least 2026-01-03"),
-    ("how many crates have weight from 4?", 'I can\'t place "from"'),
-    ("how many crates from 2026-01-03?", 'I can\'t place "from"'),
-    ("how many crates in January 2026 and in February 2026?", 'I can\'t place "packed"'),
-    ("what is the range of weight in crates?", 'I can\'t place "range"'),
-    ("quick look at crates, my friend", 'I can\'t place "'),
-    ("explain crates carefully", 'I can\'t place "carefully"'),
-    ("value counts of depot in crates", "rows by depot in crates:\n\n| depot | rows |\n| --- | --- |\n| Bergen | 2 |"),
-    ("Could you please give me the mean weight, looking at Bergen only, crates", "where depot is Bergen is 6.5."),
-    ("Among crates whose depot is Bergen, what is the mean weight?", "where depot is Bergen is 6.5."),
-    ("Leaving out Bergen, how many crates do I have?", "1 row of crates where depot is not Bergen."),
-    ("how many crates reach a weight of 9?", 'I can\'t place "reach"'),
-    ("how high does weight go in crates?", "The highest weight in crates is 10."),
-    ("is crates complete?", "No value is missing in crates: 0."),
-    ("请问 crates 里 weight 加起来是几？", "crates 的 weight 总和是 23。"),
-    ("除了 Bergen 以外，crates 有多少行？", "crates（depot 不为 Bergen）：1 行。"),
-    ("按 depot 分组，crates 的 weight 的平均值", "| Bergen | 6.5 |"),
-    ("top 2 depots by total weight", "| depot | weight (sum) |\n| --- | --- |\n| Bergen | 13 |\n| Turku | 10 |"),
-    ("how many crates have weight of at most 9?", "2 rows of crates where weight is at most 9."),
-    ("count crates with weight >= 9", "2 rows of crates where weight is at least 9."),
-    ("how many rows of crates have weight less than 9", "1 row of crates where weight is below 9."),
-    ("how many crates have a depot that contains Ber?", "2 rows of crates where depot contains Ber."),
-    ("how many crates have depot Bergen or Turku?", "3 rows of crates where depot is one of Bergen, Turku."),
-    ("bottom 2 rows of crates by weight", "crates by weight, from low to high:\n\n| crate_id | weight | depot | state | packed |\n| --- | --- | --- | --- | --- |\n| 501 | 4 |"),
-    ("crates by weight, highest first, 2 rows", "crates by weight, from high to low:"),
-    ("total weight by year in crates", "| packed.year | weight (sum) |\n| --- | --- |\n| 2026 | 23 |"),
-    ("which day had the highest total weight in crates?", "2026-02-03 has the highest weight in crates by day of packed: 10 (sum)."),
-    ("what is the earliest packed in crates?", "The lowest packed in crates is 2026-01-03."),
-    ("median weight per depot for broken crates", "where state is broken:\n\n| depot | weight (median) |\n| --- | --- |\n| Bergen | 9 |\n| Turku | 10 |"),
-    ("crates 中 weight 在 4 和 9 之间的有多少行？", "crates（weight 至少为 4，weight 至多为 9）：2 行。"),
-    ("mean weight in crates between 2026-01-01 and 2026-02-05", "is at least 2026-01-01 and packed is at most 2026-02-05 is 7."),
-    ("mean weight by depot in crates, sorted from high to low", "| Turku | 10 |\n| Bergen | 6.5 |"),
-])  # fmt: skip
+@every_row(("question", "says"), table("teaching")["usual questions"])
 def test_the_usual_questions(question: str, says: str) -> None:
     assert says in answer(question)
 
 
-@every_row(("question", "says"), [
-    ("which region sold the most units?", "North has the most units in sales by region: 11 (sum)."),
-    ("which region has the highest units?", 'I can\'t place "highest" in that: say total, mean, median'),
-    ("mean price by region", "Rows left out: 2 without `price`."),
-    ("which region has the highest mean price?", "West has the highest price in sales by region: 3 (mean)."),
-    ("how many missing values are there per column", "2 values are missing in sales:\n- price: 2"),
-    ("which shops are there?", "rows by shop in sales:\n\n| shop | rows |\n| --- | --- |\n| a | 1 |\n| b | 1 |\n| c | 1 |\n| d | 1 |\n| e | 1 |"),
-    ("total revenue by region", 'I can\'t place "revenue" in that.'),
-])  # fmt: skip
+@every_row(("question", "says"), table("teaching")["left out or open"])
 def test_what_is_left_out_or_open_is_said(question: str, says: str) -> None:
     assert says in answer(question, sales=SALES)
 

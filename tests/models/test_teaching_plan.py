@@ -1,5 +1,6 @@
 """A conversation as a value -> the teaching model's next move."""
 
+import json
 from dataclasses import replace
 
 import pandas as pd
@@ -10,6 +11,7 @@ from deepnb.models.teaching.conversation import MemoryFile, Step, conversation, 
 from deepnb.models.teaching.model import INTENTS
 from deepnb.models.teaching.talk import MAX_CALLS, TRIES, TRIES_ZH, Use, plan
 from deepnb.values.agent import Skill
+from tests.data import table
 from tests.support.tables import every_row
 from tests.support.teaching import TOOLS, asked, move
 
@@ -41,15 +43,7 @@ def read(text: str, path: str = PATH) -> Step:
     return Step("read_file", {"file_path": path}, f"@@ lines 1-{n} of {n} @@\n{text}")
 
 
-@every_row(("request_", "line"), [
-    ("Remember that I prefer tabs over spaces.", "- The user prefers tabs over spaces"),
-    ("please remember: my editor is vim", "- The user's editor is vim"),
-    ("Hi! Please remember that I like that my code is short", "- I like that my code is short"),
-    ("Note that the deadline is Friday", "- the deadline is Friday"),
-    ("From now on, answer in French!", "- answer in French"), ("Could you remember that we use uv?", "- we use uv"),
-    ("Don't forget that I'm left-handed", "- The user is left-handed"), ("记住我喜欢用制表符。", "- 用户喜欢用制表符"),
-    ("请记住：截止日期是周五", "- 截止日期是周五"),
-])  # fmt: skip
+@every_row(("request_", "line"), table("teaching")["facts"])
 def test_a_fact_is_written_in_the_users_own_words(request_: str, line: str) -> None:
     assert move(request_) == Use("write_file", {"file_path": PATH, "content": line + "\n"})
 
@@ -148,46 +142,9 @@ def test_recall_says_honestly_that_there_is_nothing(request_: str) -> None:
     assert "nothing" in text or "什么都不记得" in text
 
 
-@every_row(("request_", "expected"), [
-    ("list files", Use("ls", {"path": "/"})), ("What files are there in /notes?", Use("ls", {"path": "/notes"})),
-    ("列出文件", Use("ls", {"path": "/"})), ("read /notes/x.md", Use("read_file", {"file_path": "/notes/x.md"})),
-    ("show me the file notes.md, please", Use("read_file", {"file_path": "/notes.md"})),
-    ("读取 /x.md", Use("read_file", {"file_path": "/x.md"})),
-    ("write a file /x.md with: one\ntwo", Use("write_file", {"file_path": "/x.md", "content": "one\ntwo\n"})),
-    ("save 'hi' to /x.md", Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
-    ('write the line "hi" to /x.md', Use("write_file", {"file_path": "/x.md", "content": "hi\n"})),
-    ("把“你好”保存到 /x.md", Use("write_file", {"file_path": "/x.md", "content": "你好\n"})),
-    ("use the csv-report skill", Use("read_file", {"file_path": SKILL.path})),
-    ("Write me a report that summarizes my numbers", Use("read_file", {"file_path": SKILL.path})),
-    ("Which planet has the strongest gravity?", Use("list_variables", {})),
-    ("what is in `planets`?", Use("inspect_variable", {"name": "planets"}, True)),
-    ("describe planets", Use("list_variables", {})), ("What columns does the data have?", Use("list_variables", {})),
-    ("ask the critic subagent to list files", task("critic", "list files")),
-    ("Ask the Critic sub-agent to list files", task("critic", "list files")),
-    ("please have my critic subagent look at /a.md", task("critic", "look at /a.md")),
-    ("let the `data-2` subagent list files", task("data-2", "list files")),
-    ("use the subagent critic to list files", task("critic", "list files")),
-    ("ask critic to remember that I use vim", task("critic", "remember that I use vim")),
-    ("ask the critic subagent to ask the data-2 subagent to list files", task("critic",
-     "ask the data-2 subagent to list files")),
-    ("让 critic 子代理列出文件", task("critic", "列出文件")), ("请子代理 critic 去列出文件", task("critic", "列出文件")),
-    ("ask a subagent to list files", task("general-purpose", "list files")),
-    ("ask the general-purpose subagent to list files", task("general-purpose", "list files")),
-    ("Remember that I use vim", Use("write_file", {"file_path": PATH, "content": "- The user uses vim\n"})),
-    ("Note that the deadline is Friday", Use("note", {"text": "the deadline is Friday"})),
-    ("Please take a note: I prefer short meetings.", Use("note", {"text": "The user prefers short meetings"})),
-    ("could you note down that Ana owns the data?", Use("note", {"text": "Ana owns the data"})),
-    ("Add to today's note that the printer hums", Use("note", {"text": "the printer hums"})),
-    ("请记一下：网关主机是 box-17。", Use("note", {"text": "网关主机是 box-17"})),
-    ("在今天的笔记里写下：打印机坏了", Use("note", {"text": "打印机坏了"})),
-    ("Search your memory for the gateway host.", Use("memory_search", {"query": "the gateway host", "k": 3})),
-    ("search all notes about Parquet", Use("memory_search", {"query": "Parquet", "k": 3})),
-    ("What do my daily notes say about the printer?", Use("memory_search", {"query": "the printer", "k": 3})),
-    ("搜索你的记忆：网关主机", Use("memory_search", {"query": "网关主机", "k": 3})),
-    ("在笔记里找一下打印机", Use("memory_search", {"query": "打印机", "k": 3})),
-    ("笔记里关于网关写了什么？", Use("memory_search", {"query": "网关", "k": 3})),
-])  # fmt: skip
-def test_the_first_call(request_: str, expected: Use) -> None:
+@every_row(("request_", "tool", "args"), table("teaching")["first calls"])
+def test_the_first_call(request_: str, tool: str, args: str) -> None:
+    expected = Use(tool, json.loads(args), tool == "inspect_variable")
     assert move(request_, skills=(SKILL,), agents=AGENTS, tools=NOTES) == expected
 
 

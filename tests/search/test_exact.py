@@ -11,6 +11,7 @@ from deepnb.search import Index
 from deepnb.search.reading import other_forms
 from deepnb.search.words import label
 from tests.bench.speed import markdown
+from tests.data import table
 from tests.support.tables import every_row
 
 FAMILY = ["欧阳", "司马", "王", "李", "张", "陈", "赵", "周", "吴", "郑"]
@@ -89,14 +90,7 @@ def test_a_vector_does_not_hide_an_identifier(fusion: str) -> None:
     assert "E4042" in hits[0].text and hits[0].leg.startswith("exact")
 
 
-@every_row(("text", "query"), [
-    ("the file is etc/nginx/nginx.conf, I think", "nginx.conf"),
-    ("call getUserById first", "getuserbyid"), ("call getUserById first", "get user"), ("错误ERR-1042出现了", "ERR-1042"),
-    ("ＥＲＲ－１０４２ in full width", "ERR-1042"), ("it is v2.10.3, not v2.1.03", "v2.10.3"),
-    ("mail to ops@example.org", "ops@example.org"), ("see `std::vector`", "std::vector"),
-    ("`sqlite3.Connection.enable_load_extension` may be missing", "enable_load_extension"),
-    ("it fires at 0.85 of the window, not at 0.58", "0.85"), ("commit 3f9a2c1d broke it", "3f9a2c1d"),
-])  # fmt: skip
+@every_row(("text", "query"), table("search")["identifiers"])
 def test_an_identifier_is_read_out_of_its_sentence(text: str, query: str) -> None:
     index = Index()
     index.update({"a.md": text, "b.md": "something else", "c.md": "and more of it"})
@@ -104,14 +98,7 @@ def test_an_identifier_is_read_out_of_its_sentence(text: str, query: str) -> Non
     assert (hit.path, hit.leg.startswith("exact")) == ("a.md", query != "get user")
 
 
-@every_row(("asked", "said"), [
-    ("where did she go?", "Ana went to the weir."), ("what did he buy?", "Ben bought a kiln."),
-    ("who is taking the dog?", "Ana took the dog."), ("how many children has she?", "a woman with one child"),
-    ("who is her mother?", "My mum sings."), ("what happened to twelve bowls?", "I sold 12 bowls."),
-    ("会议改到哪天", "會議改到下週三。"), ("數據庫的密碼", "数据库密码在保险柜里。"), ("Haus", "Die Häuser am See."),
-    ("Buch", "Alle Bücher sind zurück."), ("Strasse", "Die Straße ist gesperrt."),
-    ("Versicherung", "Die Autoversicherung ist gekündigt."),
-])  # fmt: skip
+@every_row(("asked", "said"), table("search")["forms"])
 def test_a_question_finds_the_word_in_another_form(asked: str, said: str) -> None:
     index = Index()
     index.update({"a.md": f"It rained all day.\n\n{said}\n", "b.md": "Nothing of that kind here.\n"})

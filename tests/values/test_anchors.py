@@ -11,6 +11,7 @@ from deepnb.values.messages import Message, ToolCall
 from deepnb.values.offload import CLOSE, OPEN, Anchor, anchor_block, facts, find, lost, union
 from deepnb.values.tokenizer import count
 from tests import DATA
+from tests.data import table
 from tests.support.tables import every_row
 
 PATH = "/conversation_history/main.md"
@@ -197,32 +198,9 @@ def test_a_decimal_is_one_fact(text: str, found: list[str]) -> None:
     assert [anchor.text for anchor in facts(text)] == found
 
 
-LOSSY = [
-    (["Call me Sam.", "We decided to store dates in UTC."], "The user introduced themselves."),
-    (["Remember that the deadline is 4 May.", "I prefer short answers."], "A deadline was mentioned."),
-    (["I am a nurse at a school.", "Please don't use pie charts."], "The user talked about work and charts."),
-    (["My daughter Ines turns seven on Friday."], "Small talk."),
-    (["We agreed on PostgreSQL, not MySQL."], "Databases were compared."),
-    (["Keep in mind: the sensor in room 4 is broken."], "Sensors were discussed."),
-    (["From now on, round to two decimals."], "Numbers were shown."),
-    (["I live in Tromsø and work nights."], "The user lives somewhere in the north."),
-    (["Our budget is 4,000 euros"], "A budget exists."),
-    (["Do not touch the table raw_orders."], "Tables were looked at."),
-    (["I'm vegetarian, and my wife is allergic to shellfish."], "Food was discussed."),
-    (["Merk dir, dass ich Montag frei habe."], "The user spoke German."),
-    (["Ich heiße Jonas.", "Schreibe immer auf Deutsch."], "The user spoke German."),
-    (["Wir haben beschlossen, die Tabelle nach Monaten zu teilen."], "A table was split."),
-    (["请记住：会议改到周三。"], "A meeting was mentioned."),
-    (["我叫李雷。", "以后都用中文回答。"], "The user spoke Chinese."),
-    (["不要删除旧的日志。"], "Logs were discussed."),
-    (["The password policy changed; note that reviews happen on Tuesdays."], "Policy talk."),
-    (["Each report must name its source."], "Reports were written."),
-    (["Let's go with plan B: ship on the 12th."], "Plans were compared."),
-]
-
-
-@every_row(("said", "summary"), LOSSY)
-def test_what_the_user_said_stands_beside_a_summary_that_lost_it(said: list[str], summary: str):
-    found = find([Message("1", "user", "thanks"), *(Message(str(i), "user", text) for i, text in enumerate(said, 2))])
+@every_row(("said", "summary"), table("lossy_summaries")["said and summary"])
+def test_what_the_user_said_stands_beside_a_summary_that_lost_it(said: str, summary: str):
+    prompts = said.split(" | ")
+    found = find([Message(str(i), "user", text) for i, text in enumerate(["thanks", *prompts], 1)])
     beside = anchor_block(lost(found, summary), 400, count, PATH).text
-    assert [text for text in said if text not in beside] == []
+    assert [text for text in prompts if text not in beside] == []

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.values.answers import SpokenText, calls_in, split_thinking, stands_in
+from tests.data import table, texts
 from tests.support.tables import every_row
 
 NOTE = {"text": "likes tea"}
@@ -16,51 +17,7 @@ OFFERED: dict[str, Any] = {
     "read_file": lambda: {"file_path": "string", "offset": "integer"},
 }
 OBJECT = '{"name": "note", "arguments": {"text": "likes tea"}}'
-WRITTEN = {
-    "bare": OBJECT,
-    "fenced": f"```json\n{OBJECT}\n```",
-    "fenced without a word": f"\n```\n{OBJECT}\n```\n",
-    "Hermes, Qwen": f"<tool_call>\n{OBJECT}\n</tool_call>",
-    "without its end": f"<tool_call>\n{OBJECT}",
-    "without its beginning": f"{OBJECT}\n</tool_call>",
-    "function_call": f"<function_call> {OBJECT} </function_call>",
-    "Llama": '{"name": "note", "parameters": {"text": "likes tea"}}',
-    "Llama, typed": '<|python_tag|>{"type": "function", "name": "note", "parameters": {"text": "likes tea"}}',
-    "Llama, pythonic": '[note(text="likes tea")]',
-    "Llama, function tag": '<function=note>{"text": "likes tea"}</function>',
-    "Mistral": f"[TOOL_CALLS][{OBJECT}]",
-    "Mistral, newer": '[TOOL_CALLS]note{"text": "likes tea"}',
-    "Mistral, newest": '[TOOL_CALLS]note[ARGS]{"text": "likes tea"}',
-    "Python": 'note(text="likes tea")',
-    "Python, by position": "note('likes tea')",
-    "Gemma": '```tool_code\nnote(text="likes tea")\n```',
-    "Granite, Phi": f"<|tool_call|>[{OBJECT}]<|/tool_call|>",
-    "Qwen coder": "<tool_call>\n<function=note>\n<parameter=text>\nlikes tea\n</parameter>\n</function>\n</tool_call>",
-    "GLM": "<tool_call>note\n<arg_key>text</arg_key>\n<arg_value>likes tea</arg_value>\n</tool_call>",
-    "Kimi": '<|tool_calls_section_begin|><|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>{"text": "likes tea"}'
-    "<|tool_call_end|><|tool_calls_section_end|>",
-    "DeepSeek": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>note\n```json\n{"text": "likes tea"}\n```<｜tool▁call▁end｜>',
-    "OpenAI": '{"tool_calls": [{"id": "c1", "function": {"name": "note", "arguments": "{\\"text\\": \\"likes tea\\"}"}}]}',
-    "a Python literal": "{'name': 'note', 'arguments': {'text': 'likes tea'}}",
-    "arguments first": '{"arguments": {"text": "likes tea"}, "name": "note"}',
-}
-OTHERS = [
-    f"```json\n{OBJECT}\n```\nThat is the call I would make.", '{"tool": "hammer", "arguments": {"force": 3}}',
-    f"El resultado es {OBJECT}", f"这是结果：{OBJECT}", f"| call |\n|---|\n| {OBJECT} |",
-    '{"name": "note", "description": "Add a note", "parameters": {"type": "object", "properties": {}}}',
-    f"Here it is: {OBJECT}", f"{OBJECT} I have noted it.", f"{OBJECT}\n\nShall I go on?", f'{OBJECT}\n{{"a": 1}}',
-    f"```python\n{OBJECT}\n```", '```python\nnote("likes tea")\n```', '{"name": "Bob", "arguments": {}}',
-    '{"name": "notes", "arguments": {"text": "x"}}', '{"name": "note", "text": "x"}', '{"name": "note"}',
-    '{"name": "note", "arguments": ["x"]}', '{"name": "note", "arguments": "x"}',
-    '{"name": "note", "arguments": {"text": "x"}, "why": "y"}',
-    '{"name": "note", "arguments": {"text": "x"}, "result": "ok"}',
-    '{"name": "note", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}',
-    '{"name": "note", "description": "Notes.", "parameters": {}}',
-    '{"note": {"text": "x"}}', '{"name": "note", "arguments": {"text": "cut', '[{"name": "note", "value": 3}]', "[]",
-    "{}", "[1, 2]", '"note"', "note", "note: likes tea", "note (see below)", "note(text)", 'note("x") + 1',
-    'x = note("x")', 'note(text="x") saves it.', '[note(text="x"), 3]', "<tool_call>", "```json\n```", "<b>bold</b>",
-    "",
-]  # fmt: skip
+WRITTEN = dict(table("answers")["calls"])
 
 
 @every_row("text", WRITTEN.values(), ids=WRITTEN)
@@ -79,7 +36,7 @@ def test_several_calls_and_arguments_in_tags_are_read():
     assert calls_in(tags, OFFERED) == [("read_file", {"file_path": "5", "offset": 5})]
 
 
-@every_row("text", OTHERS)
+@every_row("text", [*texts("answers")["texts"], ""])
 def test_any_other_text_is_the_answer_and_is_shown_whole(text):
     assert calls_in(text, OFFERED) == calls_in(OBJECT, {}) == []
     spoken = SpokenText(OFFERED)

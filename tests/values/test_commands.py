@@ -9,6 +9,7 @@ import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.values.approvals import PendingCall
 from deepnb.values.text import in_python
+from tests.data import table
 from tests.support.tables import every_row
 from tests.support.wings import wing
 
@@ -16,35 +17,7 @@ SHELL = ("magics", "widgets", "views", "tour")
 """Rooms whose errors only somebody who types magics, or clicks, can meet."""
 
 
-@every_row(
-    ("typed", "python"),
-    [
-        ("%agent new b starts it, %agent threads lists those there are", "session.new('b') starts it, session.threads lists those there are"),
-        ("%agent resume, then %agent compact", "session.resume(), then session.compact()"),
-        ("%agent rewind 3", "session.rewind(3)"),
-        ("%agent shows it", "session shows it"),
-        ("type %agent PROMPT, or a prompt", "type session.run(PROMPT), or a prompt"),
-        ("%memory show /memory/a.md shows it", "session.memory.read('/memory/a.md') shows it"),
-        ("%agent use openai:gpt-5.2", "session.use('openai:gpt-5.2')"),
-        ("%agent use http://a:1/b, or another", "session.attach('http://a:1/b'), or another"),
-        ("%agent use URL --header NAME asks for it", "session.attach(URL, header=NAME) asks for it"),
-        ("%agent history --bring SECTION[:MESSAGES]", "session.bring_back(SECTION[:MESSAGES])"),
-        ("%skills add --yes report replaces it", "session.skills.add('report', replace=True) replaces it"),
-        ('%agent export --yes "my report.html" overwrites it', "session.export('my report.html', overwrite=True) overwrites it"),
-        ('%agent edit {"name": VALUE}', 'session.resume(session.asked[0].edit({"name": VALUE}))'),
-        ("%agent fork NAME --at N goes on", "session.fork(NAME, at=N) goes on"),
-        ("%agent new --empty starts one", "session.new(empty=True) starts one"),
-        ("%agent use NAME --base-url http://h/v1", "session.use(NAME, base_url='http://h/v1')"),
-        ("%agent use --base-url http://h/v1", "session.models('http://h/v1')"),
-        ("%config DeepNB.window = N sets the window", "session.configure(max_input_tokens=N) sets the window"),
-        ("%agent use a model with a larger window", "session.use() a model with a larger window"),
-        ("%agent approve all, or %agent reject 1 WHY", "session.resume([call.approve() for call in session.asked]), or session.resume(session.asked[0].reject(WHY))"),
-        ("%agent code puts it there", "%agent code puts it there"),
-        ("%pip install langchain-openai", "pip install langchain-openai"),
-        ("%load_ext deepnb", "%load_ext deepnb"),
-        ("15 % of the window", "15 % of the window"),
-    ],
-)  # fmt: skip
+@every_row(("typed", "python"), table("commands")["in Python"])
 def test_a_command_is_a_call(typed, python):
     assert in_python(typed) == python
 
