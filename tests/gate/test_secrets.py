@@ -22,7 +22,7 @@ from deepnb import gate as secrets
 from deepnb.gate import credentials, redact, redact_value, refusal
 from deepnb.gate.kinds import Kind
 from deepnb.gate.shapes import by_chance, password_like
-from tests.data import credentials_judge, credentials_practice
+from tests.data import credentials_judge, credentials_practice, texts
 from tests.data.clean_lines import lines
 from tests.data.credentials import Sample, samples
 from tests.support.tables import every_row
@@ -148,6 +148,11 @@ def body(size: int, alphabet: str = string.ascii_letters + string.digits) -> str
     return "".join(CHANCE.choices(alphabet, k=size - 1)) + "7"
 
 
+def drawn(found: re.Match[str]) -> str:
+    """Return so many letters and digits drawn by chance; `x` is for those of a number in base 16."""
+    return body(int(found[1].rstrip("x")), *["0123456789abcdef"] * found[1].endswith("x"))
+
+
 @every_row("form", dict.fromkeys(sample.kind for sample in PRACTICE))
 def test_every_form_the_rules_were_written_by_is_found(form):
     assert [s.text for s in PRACTICE if s.kind == form and not is_found(s)] == []
@@ -185,26 +190,7 @@ def test_a_refusal_names_the_reason(text, reason):
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
 
-LOOKS_SO = [
-    "call_" + body(24), "toolu_01" + body(22), "chatcmpl-" + body(29), '"thread_id": "abc_' + body(28) + '"',
-    "a Workspace ID (for example, `zq_" + body(26) + "`)", "arn:aws:iam::123456789012:role/my-role-" + body(24),
-    "doi:10.1000/xyz-ABC123-def456-GHI789-jkl012", "the context has 128k tokens - gpt-4o-mini is enough",
-    "sha512-" + body(86) + "==", "https://docs.example.dev/d/1" + body(40) + "/edit",
-    "https://datatracker.example.org/doc/html/draft-ietf-httpbis-rfc6265bis-07-with-more",
-    "layer-" + body(64, "0123456789abcdef"), "run-" + "0a1b2c3d-0a1b-4c3d-8e5f-0a1b2c3d4e5f",
-    "test_python3_utf8_decode_error_behaviour_of_readers", "dist/main." + body(24) + ".js",
-    "numpy-1.26.4-py311h64a7726_0.conda with-more-words-behind-it",
-    "name\tbase-passwd\t3.6.1\nname\tbinutils\t2.40-2", "var passwordField string = fieldName", 'getenv("API_KEY", "")',
-    'labels = ["password", "username", "email"]', "| password | yes, it is needed |", "## Password\n\nAsk Ann for it.",
-    "password:\n  type: string\n  minLength: 8", "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: db",
-    "<password>\n  ${DB_PASSWORD}\n</password>", "Cookie: theme=dark; lang=en", "cache_key = " + body(32),
-    "with password hashing", "GIT_ASKPASS=/usr/bin/true", "PASSWORD ?= changeme", "test pass: 12/14",
-    "passing: test_a1", "token_sha256: " + "0a1b2c3d" * 8, "ps -u ann:staff2",
-    "def workspace_secrets(self) -> AsyncWorkspaceSecretsResource",
-    'CHALLENGE_PASSWORD: "challengePassword"', 'PRIVATE_KEY_USAGE_PERIOD: "privateKeyUsagePeriod"',
-    '"passphrase": "string?"', "PWD=/home/ann/work2", "PRIMARY_KEY=" + "0a1b2c3d" * 4,
-    "https://ann%40company.dev:a%20secret@git.company.dev/team",
-]  # fmt: skip
+LOOKS_SO = [re.sub("§(.+?)§", drawn, text) for text in texts("credentials_none")["looks like one"]]
 
 
 @every_row("text", LOOKS_SO)

@@ -90,17 +90,15 @@ VALUES = {
     "GROUPS": GROUPS, "GROUPS-": GROUPS.replace(" ", "-"), "GROUPS.": GROUPS.replace(" ", ""),
     "CHANCE": CHANCE, "CHANCE<": CHANCE[:9], "CHANCE>": CHANCE[9:], "HASH": HASH, "HASH<": HASH[:24],
 }  # fmt: skip
-PLACES = texts("credentials_places")
-"""Places -> texts with the names of values; the first `¦` stands before the credential, others keep it from being one."""
 
 
 def place(line: str) -> tuple[str, str]:
-    """Return a text, and what of it stands before the credential."""
+    """Return a text, and what of it stands before the credential: before the first `¦`; others keep it from being one."""
     filled = re.sub("§(.+?)§", lambda name: VALUES[name[1]], line)
     return filled.replace("¦", ""), filled.partition("¦")[0]
 
 
-@every_row(("text", "kept"), [place(line) for part, lines in PLACES.items() if part != "none" for line in lines])
+@every_row(("text", "kept"), [place(line) for lines in texts("credentials_places").values() for line in lines])
 def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) -> None:
     left = redact(text)
     assert left.startswith(f"{kept}[redacted: "), left
@@ -110,7 +108,7 @@ def test_kinds_of_places_that_another_author_thought_of(text: str, kept: str) ->
     )
 
 
-@every_row("text", [place(line)[0] for line in PLACES["none"]])
+@every_row("text", [place(line)[0] for line in texts("credentials_none")["in such places"]])
 def test_what_stands_in_such_places_and_is_none_is_kept(text: str) -> None:
     assert credentials(text) == ()
 
