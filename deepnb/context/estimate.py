@@ -3,8 +3,8 @@
 A count is of what about every tokenizer takes, and of what some take beyond that: one token a digit (Qwen, Gemma, Tekken),
 a token or more for a character of Chinese, Japanese and Korean, or of any other script (Claude's takes 3.4 times what
 o200k_base takes of Hindi). All of that counts until a report proves less; a report of more counts at once. The figures
-were set by tests/data/token_counts.jsonl and are measured on other texts, against four public tokenizers, by `python -m
-tests.bench tokens`.
+were set by tests/data/token_counts.jsonl and hold for other texts, against four public tokenizers, in
+tests/context/test_estimate.py.
 """
 
 import re

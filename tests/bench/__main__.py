@@ -14,7 +14,7 @@ from tests.bench.row import HEAD
 
 NAMES = (
     *("house", "load", "calls", "stream", "turn", "disk", "growth", "talks", "documents", "meaning", "speed", "homes"),
-    *("credentials", "cache", "first", "tokens", "opening", "classroom", "long"),
+    *("credentials", "cache", "first", "opening", "classroom"),
 )
 
 

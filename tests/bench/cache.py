@@ -1,13 +1,12 @@
 """The share of a request that a provider reads from its cache, at servers on loopback that cache as the real ones do.
 
-The talk: eight turns of two calls, memory of about 1,500 tokens, edited before turns 4, 6 and 7; then, in a window that
-compacts, until the second compaction. Baselines: deepagents' own graph with memory and skills, to which an edit is
-never told; and memory_refresh="call", which writes the block anew.
+The talk: eight turns of two calls, memory of about 1,500 tokens, edited before turns 4, 6 and 7. Baselines:
+deepagents' own graph with memory and skills, to which an edit is never told; and memory_refresh="call", which writes the
+block anew.
 """
 
 import warnings
 from collections.abc import Iterator
-from statistics import mean
 from typing import Any
 
 from deepagents import create_deep_agent
@@ -20,12 +19,9 @@ from deepnb.values.turn import Usage
 from tests.bench.row import Row
 from tests.support import caching
 from tests.support.caching import NOTES, agent, cached_model, looks_then_answers, ran, serving, share
-from tests.support.chat_server import STEP
 
 QUICK = False
 LEAST = 80
-LEAST_AFTER = 60  # of the first call after a compaction, to which summary and prompt are new
-COMPACTS: dict[str, Any] = {"trigger": ("tokens", 12_000), "keep": ("messages", 4)}
 EDITED = (4, 6, 7)
 PROMPT = "Count the depots, {}. " + "And explain each. " * 10
 
@@ -39,13 +35,10 @@ def rows() -> Iterator[Row]:
         edits = [number - 1 for number in EDITED]
         after, anew = min(delta[i] for i in edits), min(call[i] for i in edits)
         yield _row(f'{provider}, the turn after an edit, beside "call"', after, anew)
-        yield from _compacted(provider)
-        yield from _round_compaction(provider)
 
 
-def _row(what: str, share: float, baseline: float | None, least: int = LEAST) -> Row:
-    figure, beside = 100 * share, None if baseline is None else 100 * baseline
-    return Row(what, figure, "%", beside, None, f"{least} %", figure >= least)
+def _row(what: str, share: float, baseline: float) -> Row:
+    return Row(what, 100 * share, "%", 100 * baseline, None, f"{LEAST} %", 100 * share >= LEAST)
 
 
 def _shares(provider: str, **options: Any) -> list[float]:
@@ -74,27 +67,3 @@ def _bare(provider: str) -> list[float]:
             found.append(caching.share_of([u or Usage() for u in answers]))
             seen = len(messages)
         return found
-
-
-def _compacted(provider: str) -> Iterator[Row]:
-    what = f"{provider}, after a compaction, from the second call on"
-    with serving(provider, agent(looks_then_answers), **COMPACTS) as (s, server):
-        turns = caching.calls_between_compactions(s)
-    yield _row(what, min(map(share, turns)), None)
-    if provider == "openai":
-        alike = server.cache.alike
-        sizes = [[call.usage.input for call in turn if call.usage] for turn in turns]
-        shares = [
-            min(sum((alike[n] + more) // STEP * STEP for n in turn) / sum(n + more for n in turn) for turn in sizes)
-            for more in range(STEP)
-        ]
-        yield _row(f"{what}, mean over its steps", mean(shares), None)
-
-
-def _round_compaction(provider: str) -> Iterator[Row]:
-    kept = agent(looks_then_answers, "- the depot in quarter 70 is closed")
-    for by_hand, how in ((False, "at the trigger"), (True, "by hand")):
-        with serving(provider, kept, **COMPACTS) as (s, _):
-            for what, call in caching.calls_round_compaction(s, by_hand=by_hand).items():
-                least = LEAST_AFTER if what == "turn after" else LEAST
-                yield _row(f"{provider}, {how}: the {what}", share([call]), None, least)

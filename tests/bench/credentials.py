@@ -1,4 +1,4 @@
-"""What the gate finds of credentials it has not met, what it flags in clean code, and its seconds for 1 MB.
+"""What the gate finds of credentials it has not met, and what it flags in clean code.
 
 `practice` and `kinds` are sets that rules were written by; `judge` is the other.
 """
@@ -7,10 +7,9 @@ import random
 import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from time import process_time
 
 from deepnb.gate import credentials
-from tests.bench.row import Row, held
+from tests.bench.row import Row
 from tests.data import credentials_judge, credentials_kinds, credentials_practice
 from tests.data.credentials import Sample
 
@@ -37,7 +36,6 @@ def rows() -> Iterator[Row]:
     count = sum(text.count("\n") + 1 for text in texts)
     share = 100 * sum(len({line for _, _, line in found}) for found in _found(texts)) / count
     yield Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
-    yield from _times()
 
 
 def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
@@ -62,19 +60,3 @@ def clean_texts() -> Iterator[str]:
             count += text.count("\n") + 1
         if count >= LINES:
             return
-
-
-def _times() -> Iterator[Row]:
-    code = "\n".join(clean_texts())
-    for what, text in (("code", code), ("one endless line of names", "password=" * 120_000), ("one word", "a" * 10**6)):
-        whole, half = _seconds(text[:1_000_000]), _seconds(text[:500_000])
-        yield held(f"1 MB of {what}, beside 2 x 0.5 MB", whole, 2 * half, "s", 1.5)
-
-
-def _seconds(text: str) -> float:
-    spent = []
-    for _ in range(3):
-        begin = process_time()
-        credentials(text)
-        spent.append(process_time() - begin)
-    return min(spent)

