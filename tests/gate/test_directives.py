@@ -1,4 +1,4 @@
-"""Instructions that a tool brought in are held, the user's own and plain facts are not."""
+"""Instructions that a tool brought in are held, the user's own and plain facts are not; and what a prompt asks for."""
 
 import json
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepnb.gate.directives import SOMEBODY, Sources, attributed, came_from, is_directive, unsaid
-from deepnb.gate.own_words import Filled, add_words, own_words, sentences
+from deepnb.gate.own_words import Filled, add_words, asks_to_write, own_words, sentences
 from tests import DATA
 from tests.data import table, texts
 from tests.support.tables import every_row
@@ -164,3 +164,26 @@ def test_a_sentence_goes_over_a_line_that_an_editor_broke() -> None:
     said = "Please remember that the delivery to the lab is,\nas ever, on 14 March.\n1. Never plot it\n2. use tabs"
     assert own_words(said).split("\n")[0] == "Please remember that the delivery to the lab is, as ever, on 14 March."
     assert own_words(said).split("\n")[1:] == ["Never plot it", "use tabs"]
+
+
+# -- prompts that ask to remember or to write, in English, German, Chinese, French and Spanish
+
+
+ASKS, OTHERS = (
+    (DATA / f"{name}.txt").read_text("utf-8").splitlines() for name in ("asks_to_write", "asks_nothing_to_write")
+)
+
+
+@every_row("prompt", ASKS)
+def test_a_prompt_that_asks_to_remember_or_write_is_known(prompt):
+    assert asks_to_write(prompt)
+
+
+@every_row("prompt", OTHERS)
+def test_no_other_prompt_is_taken_for_one(prompt):
+    assert not asks_to_write(prompt)
+
+
+def test_what_was_filled_in_or_quoted_asks_for_nothing():
+    assert not asks_to_write(Filled("Sum up Remember that I like tea", "Sum up {mail}"))
+    assert not asks_to_write("Translate this:\n\n> Remember that I like tea")

@@ -266,3 +266,40 @@ def test_transcripts_that_a_shared_thread_may_search_tell_nothing_of_it():
 def test_whose_history_is_kept_back(path: str, may: bool):
     assert Scope(shared=True, readable=frozenset({"open"})).may_read(path) is may
     assert Scope(readable=frozenset({"open"})).inside.may_read(path) is may and Scope().may_read(path)
+
+
+# -- what is forgotten is in no later request, but for what was said in the conversation itself
+
+
+@every_row("refresh", ["delta", "call", "thread"])
+def test_what_is_forgotten_is_not_in_the_next_request(refresh: str):
+    s = session(memory_refresh=refresh)
+    s.memory.write("/AGENTS.md", "- likes tea\n- owns a zeppelin\n")
+    s.run("one")
+    assert "zeppelin" in sent(s)
+    s.memory.forget("zeppelin")
+    s.run("two")
+    assert "zeppelin" not in sent(s) and "likes tea" in sent(s)
+
+
+def test_neither_is_what_an_update_told_nor_in_another_thread():
+    s = session()
+    s.memory.add("likes tea")
+    s.run("one")
+    s.memory.add("owns a zeppelin")
+    s.run("two")
+    assert "+- owns a zeppelin" in sent(s)
+    s.memory.forget("zeppelin")
+    s.run("three")
+    assert "zeppelin" not in sent(s) and "likes tea" in sent(s)
+    s = session()
+    s.memory.add("owns a zeppelin")
+    s.run("one")
+    s.new("b")
+    s.run("two")
+    s.run("three", max_steps=0)
+    assert s.pending
+    s.memory.forget("zeppelin")
+    for thread in ("b", "main"):
+        s.run("next", thread=thread)
+        assert "zeppelin" not in sent(s), thread

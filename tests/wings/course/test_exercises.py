@@ -14,6 +14,8 @@ import pytest
 import deepnb
 from deepnb.wings.course.exercises import EXERCISES
 from deepnb.wings.course.grading import CheckView
+from tests.session.test_memory import SKILL
+from tests.support.kernels import Kernel
 from tests.support.notebooks import ALL, BESIDE, HERE, copied, read
 from tests.support.shells import Shell
 from tests.support.wings import wing
@@ -238,3 +240,47 @@ def test_the_command_says_how_it_is_used(tmp_path: Path) -> None:
     for arguments, code, said in (([], 2, "usage: "), ([str(tmp_path)], 1, "deepnb: no notebooks of the course")):
         ran = subprocess.run([sys.executable, "-m", "deepnb.course", *arguments], capture_output=True, text=True)
         assert ran.returncode == code and ran.stderr.startswith(said) and not ran.stdout
+
+
+MAGICS = (
+    *("%memory add one", "%memory daily two", "%memory revert 1", "%%memory /USER.md\n- me\n"),
+    *("%memory load page.md --to /TOOLS.md", "%memory rm /TOOLS.md", f"%%skills tables\n{SKILL}",
+      "%memory revert {last}"),
+    *("%skills new fresh", "%skills remove fresh", "session.files['/SOUL.md'] = 'calm'", "%memory add three"),
+    *("%agent rewind 0 --memory", "%agent undo", "%memory forget --yes three"),
+)  # fmt: skip
+
+
+CLICK = """
+from ipywidgets.widgets.widget import _instances
+newest = "revert " + session.memory.log_entries()[-1].id
+[one for one in _instances.values() if one.trait_values().get("tooltip") == newest][0].click()
+"""  # the newest entry of the journal, reverted by its button
+
+
+@pytest.mark.slow
+@pytest.mark.kernel
+def test_so_it_is_in_a_kernel_with_a_panel_and_the_dashboard_open(kernel: Kernel):
+    """Each magic in turn, then the button: what is entered is the user's, a revert keeps its note, and says what it did."""
+    kernel.ok(
+        "import deepnb, deepnb.course, pathlib\nsession = deepnb.current()\nz = pathlib.Path('page.md').write_text('loaded')"
+    )
+    kernel.ok("%agent hello")
+    kernel.ok("%agent dashboard")
+    kernel.ok("%memory panel")
+    external = "print('external' in set(session.memory.log()['origin']))"
+    for line in MAGICS:
+        typed = line
+        if "{last}" in line:
+            typed = line.format(last=kernel.ok("print(session.memory.log_entries()[-1].id)").text.strip())
+        said = "".join(one["data"]["text/plain"] for one in kernel.ok(typed).of("display_data"))
+        assert kernel.ok(external).text.strip() == "False", line
+        assert "revert" not in line or "no changes" not in said, (line, said)
+    for cell in SOLUTIONS["02"]:
+        kernel.ok(cell)
+    done = kernel.ok("print([part.done for part in deepnb.course.check('02').parts])").text
+    assert done.strip() == "[True, True, True]"
+    kernel.ok("%memory add four")
+    kernel.ok(CLICK)
+    last = "e = session.memory.log_entries()[-1]; print(e.origin, e.note)"
+    assert kernel.ok(last).text.strip().startswith("user revert of ")

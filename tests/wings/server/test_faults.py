@@ -1,5 +1,6 @@
 """What goes wrong with a server is one line, after which the thread works; its header is in no text."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from deepnb.values.turn import Notice
 from deepnb.wings.server.served import _HEADERS, _features
 from tests.support.chat_server import free_port
 from tests.support.hints import refused_hints
+from tests.support.kernels import Kernel, asked
 from tests.support.loopback_server import CUT, LoopbackServer, loopback_server
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -242,3 +244,44 @@ def test_turns_that_the_server_lost_are_told_once(server: LoopbackServer, lost: 
     assert [t.prompt for t in s.turns] == [*(p for n, p in enumerate(prompts) if n not in lost), "four"]
     assert [t.number for t in s.turns] == list(range(1, len(s.turns) + 1))
     assert not [e for e in s.stream("five") if isinstance(e, Notice)] and len(server.threads) == 1
+
+
+# -- in a real kernel
+
+
+VALUE = "Bearer correct-horse-battery-staple"
+
+
+@pytest.mark.kernel
+def test_an_address_with_a_header(kernel: Kernel, server: LoopbackServer) -> None:
+    prompts, published, reply = asked(kernel, f"%agent use {server.url} --header X-Api-Key", VALUE)
+    assert reply["status"] == "ok", reply
+    where = server.url.removeprefix("http://")
+    prompt = f"value of the header X-Api-Key for {where} (hidden, kept in this process only): "
+    assert prompts == [{"prompt": prompt, "password": True}]
+    assert all(one["x-api-key"] == VALUE for one in server.headers)
+    cells = ("%agent hello", "%agent threads", "%agent", "%agent use", "%history", "%agent transcript")
+    ran = [kernel.ok(cell) for cell in cells]
+    assert "You said hello." in ran[0].text and "idle" in ran[1].text
+    assert f"echo at {where}" in ran[3].text or f"{server.url}/echo" in ran[3].text
+    server.faults["runs/stream"] = (401, f"{VALUE} is not known")
+    fault = kernel.run("%agent again")
+    assert fault.reply["evalue"].startswith(
+        f"{server.url}: the header X-Api-Key was not accepted (401: [hidden] is not known)"
+    )
+    server.faults.clear()
+    kernel.ok("%agent once more")
+    kernel.ok(f"%agent use {server.url}/echo")
+    texts = json.dumps([published, [(r.messages, r.reply) for r in (*ran, fault)]], default=str)
+    assert VALUE not in texts and "correct-horse" not in texts
+    assert "in the place" not in kernel.ok("%agent use offline").text
+    assert kernel.ok("%agent hello").text and len(server.runs[next(iter(server.threads))]) == 2
+
+
+@pytest.mark.kernel
+def test_a_front_end_that_can_not_ask_gets_one_line(kernel: Kernel, server: LoopbackServer) -> None:
+    ran = kernel.run(f"%agent use {server.url}/echo --header X-Api-Key")
+    assert ran.reply["evalue"] == (
+        "this front end can't ask for the value of a header: set DEEPNB_HEADER_X_API_KEY in the environment that starts"
+        " Jupyter"
+    )
