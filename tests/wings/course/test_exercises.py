@@ -19,23 +19,8 @@ from tests.support.kernels import Kernel
 from tests.support.notebooks import ALL, BESIDE, HERE, copied, read
 from tests.support.shells import Shell
 from tests.support.wings import wing
-from tests.wings.course.solutions import SOLUTIONS
+from tests.wings.course.solutions import BEFORE, SOLUTIONS
 
-BEFORE = {
-    "00": (
-        "import pandas as pd\nmy_table = pd.read_csv('data/penguins.csv')\n%agent new\n%agent What is in the DataFrame my_table?",
-    ),
-    "03": ("import pandas as pd\nplanets = pd.read_csv('data/planets.csv')", "%skills add clear-plot"),
-    "04": ("%config DeepNB.window = 4400",),
-    "05": ('%config DeepNB.clock = "2026-03-04T08:30:00+01:00"', "%memory daily the gateway was restarted"),
-    "06": ("import pandas as pd\npenguins = pd.read_csv('data/penguins.csv')", "%config DeepNB.window = 32000"),
-    "07": (
-        "%agent persist lesson.deepnb.db",
-        "%agent new evening",
-        "%agent Remember that I compare penguins by species",
-        "%agent what can you do?",
-    ),
-}  # what of a notebook its exercise builds on
 SCORES = {
     "00": (1, 2, 3),
     "01": (0, 0, 1, 2, 3),
