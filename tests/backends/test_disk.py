@@ -21,7 +21,7 @@ from tests.support.tables import every_row
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and users of POSIX")
 
 
-def test_a_missing_directory_reads_as_empty_and_is_made_by_the_first_write(tmp_path):
+def test_a_missing_directory_reads_as_empty_and_is_made_by_the_first_write_or_is_one_line(tmp_path):
     backend = DiskBackend(tmp_path / "new")
     assert backend.ls("/").entries == backend.glob("*").matches == backend.grep("x").matches == []
     assert backend.read("/a").error == "File '/a' not found"
@@ -30,9 +30,6 @@ def test_a_missing_directory_reads_as_empty_and_is_made_by_the_first_write(tmp_p
     assert backend.edit("/a", "x", "y").error == "Error: File '/a' not found"
     assert not (tmp_path / "new").exists() and backend.write("/a", "x").error is None
     assert (tmp_path / "new/a").read_text() == "x"
-
-
-def test_a_root_that_can_not_be_written_to_is_one_line(tmp_path):
     backend = DiskBackend(tmp_path / "no/new")
     assert backend.ls("/").entries == []
     told = "Error writing file '/a': the directory that 'new' should be in does not exist"

@@ -129,15 +129,12 @@ def test_written_by_the_user(tmp_path: Path, way: str):
     refused(s, tried)
 
 
-def test_uploaded(tmp_path: Path):
+def test_uploaded_or_in_the_name_of_a_file(tmp_path: Path):
     s, tried = session(tmp_path), BATCHES[2]
     for i, sample in enumerate(tried):
         for data in (sample.text.encode(), b"\xff\n" + sample.text.encode()):
             assert s.backend.upload_files([(home_or_box(i), data)])[0].error == "permission_denied"
     refused(s, tried)
-
-
-def test_in_the_name_of_a_file(tmp_path: Path):
     key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     with pytest.raises(DeepnbError, match="path itself holds a credential"):
         session(tmp_path).files[f"/memory/{key}.md"] = "x"

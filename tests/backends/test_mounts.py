@@ -113,14 +113,6 @@ def test_a_bad_one_is_one_line_that_says_what_to_type(tmp_path, spec):
 # -- whose a path is
 
 
-def test_mounts_of_the_state(tmp_path):
-    default = kernel()
-    assert mount_all(default, {}) is default
-    assert mount_all(default, {"/m": mount("state", tmp_path)}) is default
-    with pytest.raises(DeepnbError, match=r"/m/s/ can't be state inside /m/"):
-        mount_all(kernel(), {"/m": mount("disk:d", tmp_path), "/m/s": mount("state", tmp_path)})
-
-
 def test_the_longest_prefix_has_the_path(tmp_path):
     inner, outer = mount("disk:inner", tmp_path), mount("disk:outer", tmp_path)
     backend = mount_all(kernel(), {"/a": outer, "/a/b/": inner})
@@ -130,18 +122,20 @@ def test_the_longest_prefix_has_the_path(tmp_path):
     assert {p.name: p.read_text() for p in (tmp_path / "inner").iterdir()} == {"x.md": "/a/b/x.md"}
     assert [e["path"] for e in backend.ls("/").entries] == ["/a/", "/ab/", "/x.md"]
     assert [e["path"] for e in backend.ls("/a").entries] == ["/a/b/", "/a/bc.md", "/a/x.md"]
+    default = kernel()
+    assert mount_all(default, {}) is default
+    assert mount_all(default, {"/m": mount("state", tmp_path)}) is default
+    with pytest.raises(DeepnbError, match=r"/m/s/ can't be state inside /m/"):
+        mount_all(kernel(), {"/m": mount("disk:d", tmp_path), "/m/s": mount("state", tmp_path)})
 
 
-def test_deleting_a_mount_itself_is_refused_and_deleting_round_it_leaves_it(tmp_path):
+def test_a_mount_is_neither_deleted_nor_crossed_by_links_and_dots(tmp_path):
     backend = mount_all(store(), {"/a/m": mount("disk:d", tmp_path)})
     backend.write("/a/x.md", "x")
     backend.write("/a/m/x.md", "x")
     assert backend.delete("/a/m").error == "Error deleting '/': it is the mounted directory itself"
     assert backend.delete("/a").error is None
     assert [m["path"] for m in backend.glob("*").matches] == ["/a/m/x.md"]
-
-
-def test_links_and_dots_do_not_cross_a_mount(tmp_path):
     backend = mount_all(DiskBackend(tmp_path / "a"), {"/m": mount("disk:b", tmp_path)})
     backend.write("/secret.md", "s3cret")
     backend.write("/m/x.md", "x")

@@ -10,7 +10,7 @@ from tests.support.tables import every_row
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
 
 
-def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: Path):
+def test_a_file_is_loaded_whole_comes_back_by_revert_and_is_refused_with_a_credential(tmp_path: Path):
     s = Session()
     s.memory.add("likes tea")
     (tmp_path / "a.md").write_bytes("\ufeff- one\n- 茶\n".encode())
@@ -18,9 +18,6 @@ def test_a_file_is_loaded_whole_and_its_old_text_comes_back_by_revert(tmp_path: 
     assert s.memory.load(str(tmp_path / "a.md"), "/memory/b.md") == "/memory/b.md"
     s.memory.revert(2)  # as its number stands in the table of the log
     assert s.files["/AGENTS.md"] == "- likes tea\n"
-
-
-def test_a_file_with_a_credential_is_refused(tmp_path: Path):
     s = Session()
     (tmp_path / "a.md").write_text(f"- one\n- token: {TOKEN}\n")
     refused = r"not written to /AGENTS.md: it holds what looks like a GitHub token \(line 2\)"

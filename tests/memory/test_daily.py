@@ -45,16 +45,13 @@ def test_nothing_to_note_is_one_line(text: str):
     assert not s.files
 
 
-def test_the_agents_tool_adds_to_todays_note_once():
+def test_the_agents_tool_adds_to_todays_note_once_and_no_credential():
     s = session(call("note", text="we chose Parquet\n- for its types"), call("note", text="we chose Parquet"), "done")
     s.memory.daily("typed")
     s.run("note that")
     assert s.files[TODAY] == "## 09:00\n- typed\n- we chose Parquet\n- for its types\n"
     assert results(s) == [f"Noted in {TODAY}.", f"{TODAY} has that already."]
     assert [e.origin for e in s.memory.log_entries()] == ["user", "agent"]
-
-
-def test_a_credential_is_not_noted():
     with pytest.raises(DeepnbError, match="not written"):
         session().memory.daily("the key is sk-ant-" + "api03-" + "Q7x" * 30)
 

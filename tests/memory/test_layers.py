@@ -42,16 +42,13 @@ def test_layers_stand_in_order_and_only_if_their_file_is_there():
     assert shown(request) == expected == list(s.snapshot.memory) and "too old" not in str(request)
 
 
-def test_the_day_is_that_of_the_users_time_zone():
+def test_the_day_is_that_of_the_users_time_zone_or_of_this_machines(monkeypatch: pytest.MonkeyPatch):
     clock = Clock("2026-03-02T00:30")  # still March 1st in UTC
     s = session(clock=clock)
     s.memory.write("/memory/2026-03-02.md", "- today there\n")
     s.memory.write("/memory/2026-02-28.md", "- two days ago there\n")
     s.run("a")
     assert shown(s.options.model.requests[0]) == ["/memory/2026-03-02.md"]
-
-
-def test_without_a_clock_the_day_is_that_of_this_machines_time_zone(monkeypatch: pytest.MonkeyPatch):
     import time
 
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # UTC+14

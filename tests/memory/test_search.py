@@ -37,13 +37,19 @@ def get(start: int, **args: Any) -> Any:
     return call("memory_get", **{"path": OLD, "from": start, **args})
 
 
-def test_the_agent_finds_an_old_note_and_reads_it():
+def test_the_agent_finds_an_old_note_reads_it_sees_the_score_and_chooses_the_fusion():
     s = session(call("memory_search", query="gateway host"), get(2, lines=1), "done")
     s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
     s.run("where is the gateway?")
     hit, lines = results(s)
     assert hit.startswith(f"{OLD}:1-3 (") and "- the gateway host is box-17" in hit
     assert lines == "2: - the gateway host is box-17\n(3 lines in all)"
+    s = session(call("memory_search", query="gateway"), call("memory_search", query="gateway", fusion="weight"), "done")
+    s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
+    s.run("where is the gateway?")
+    ranked, weighed = (re.match(r"(\S+) \((\S+), (\d\.\d\d)\) (\S+)\n", text) for text in results(s))
+    assert ranked and weighed and ranked[1] == weighed[1] == f"{OLD}:1-3" and ranked[4] == "Christmas"
+    assert ranked[3] != weighed[3] == "0.30"
 
 
 @every_row(("asked", "says"), [
@@ -63,15 +69,6 @@ def test_what_the_tools_say(asked, says: str):
     s.files["/secret.txt"] = "hidden\n"
     s.run("go")
     assert says in results(s)[0] and "hidden" not in results(s)[0]
-
-
-def test_the_agent_sees_the_score_and_chooses_the_fusion():
-    s = session(call("memory_search", query="gateway"), call("memory_search", query="gateway", fusion="weight"), "done")
-    s.memory.write(OLD, "# Christmas\n- the gateway host is box-17\n- nothing else\n")
-    s.run("where is the gateway?")
-    ranked, weighed = (re.match(r"(\S+) \((\S+), (\d\.\d\d)\) (\S+)\n", text) for text in results(s))
-    assert ranked and weighed and ranked[1] == weighed[1] == f"{OLD}:1-3" and ranked[4] == "Christmas"
-    assert ranked[3] != weighed[3] == "0.30"
 
 
 def test_a_mistyped_option_names_the_nearest():

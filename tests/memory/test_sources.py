@@ -362,7 +362,7 @@ def test_adding_and_taking_out(names: list[str], last: str):
 # -- the magic
 
 
-def test_the_magic_says_what_it_did(shell: Any, work: Path) -> None:
+def test_the_magic_says_what_it_did_and_tab_offers_what_can_be_taken_out(shell: Any, work: Path) -> None:
     put(work / "two/a.md", "- of a\n")
     out = shell.ok("%memory sources add two/a.md")
     assert "added: /sources/two/a.md" in out and "2  /sources/two/a.md  exists" in out
@@ -372,18 +372,6 @@ def test_the_magic_says_what_it_did(shell: Any, work: Path) -> None:
     none = "'two/a.md' is not a memory source on disk (sources: none): %memory sources remove"
     assert none in shell.fails("%memory sources remove two/a.md")
     assert "sources remove needs user, project or a path" in shell.fails("%memory sources remove")
-
-
-def test_a_file_of_the_project_that_is_joined_in_by_its_path_is_not_offered_again(shell: Any, work: Path) -> None:
-    put(work / "AGENTS.md", "- built with ninja\n")
-    assert "sources add project" in shell.ok("%memory")
-    shell.ok("%memory sources add AGENTS.md")
-    assert "sources add project" not in shell.ok("%memory")
-    shell.ok("%memory sources remove AGENTS.md")
-    assert "sources add project" in shell.ok("%memory")
-
-
-def test_tab_offers_what_can_be_taken_out(shell: Any, work: Path) -> None:
     from deepnb.magics.complete import candidates
     from deepnb.magics.extension import complete_names
 
@@ -393,6 +381,15 @@ def test_tab_offers_what_can_be_taken_out(shell: Any, work: Path) -> None:
     assert candidates("memory", "sources ", "", names) == ["add", "remove"]
     assert candidates("memory", "sources remove ", "", names) == ["user", "project", "/sources/two/a.md"]
     assert candidates("memory", "sources remove user ", "", names) == []
+
+
+def test_a_file_of_the_project_that_is_joined_in_by_its_path_is_not_offered_again(shell: Any, work: Path) -> None:
+    put(work / "AGENTS.md", "- built with ninja\n")
+    assert "sources add project" in shell.ok("%memory")
+    shell.ok("%memory sources add AGENTS.md")
+    assert "sources add project" not in shell.ok("%memory")
+    shell.ok("%memory sources remove AGENTS.md")
+    assert "sources add project" in shell.ok("%memory")
 
 
 def test_an_assistant_with_a_name_has_a_file_of_its_own(tmp_path, monkeypatch):

@@ -61,6 +61,9 @@ def test_with_no_key_there_is_the_teaching_model_and_a_line_for_each_other(monke
     assert lines["groq"] == "%pip install langchain-groq, then %agent key groq"
     assert lines["ollama"] == "start Ollama on this machine (ollama serve), then %pip install langchain-ollama"
     assert set(lines) == set(PROVIDERS)
+    without(monkeypatch, "langchain_groq")
+    with pytest.raises(DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, "):
+        Session("groq:x").run("hi")
 
 
 def test_a_key_in_the_environment_makes_a_provider_usable(monkeypatch):
@@ -99,16 +102,18 @@ def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
     assert (one.usable, one.note) == (False, "in use") and one.do.startswith("%agent key openai")
 
 
-def test_the_models_of_an_ollama_on_loopback(serving):
+def test_the_models_of_an_ollama_on_loopback_and_what_is_missing(serving, monkeypatch):
     assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
     found = rows(Session())
     assert found["ollama:qwen3:8b"] == ModelInfo("ollama:qwen3:8b", True, None, False, None, "on this machine")
     assert found["ollama:llava"].sees is True and "ollama" not in found
     s = Session("ollama:qwen3:8b")
     assert s.run("hi").text == "Hello from this machine." and serving.asked[-1] == "/api/chat"
+    without(monkeypatch, "langchain_ollama")
+    assert rows(Session())["ollama:llava"].do == "%pip install langchain-ollama"
 
 
-def test_an_ollama_without_a_model_of_use_says_so(monkeypatch):
+def test_an_ollama_without_a_model_of_use_says_so_and_what_is_none_is_nothing(monkeypatch):
     with OllamaServer({"tiny": ["completion"], "old": None}) as server:
         monkeypatch.setenv("OLLAMA_HOST", f"http://{server.host}")
         tiny, old = (rows(Session())[f"ollama:{name}"] for name in ("tiny", "old"))
@@ -117,11 +122,10 @@ def test_an_ollama_without_a_model_of_use_says_so(monkeypatch):
     with OllamaServer({}) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.host)
         assert ollama_models() == () and rows(Session())["ollama"].do == "ollama pull qwen3"
-
-
-def test_without_the_package_the_models_are_there_and_what_is_missing(monkeypatch, serving):
-    without(monkeypatch, "langchain_ollama")
-    assert rows(Session())["ollama:llava"].do == "%pip install langchain-ollama"
+    with OllamaServer({"x": ["tools"]}) as server:
+        server.answer = lambda path, body: ["no", "models"]  # type: ignore[method-assign]
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        assert ollama_models() is None
 
 
 def test_one_that_does_not_answer_in_time_is_not_waited_for(monkeypatch):
@@ -152,13 +156,6 @@ def test_loopback_is_asked_without_looking_up_a_name_and_another_machine_never(m
     assert ollama_models() is None and found == ([asked] if asked else [])
 
 
-def test_what_a_server_that_is_no_ollama_says_is_nothing(monkeypatch):
-    with OllamaServer({"x": ["tools"]}) as server:
-        server.answer = lambda path, body: ["no", "models"]  # type: ignore[method-assign]
-        monkeypatch.setenv("OLLAMA_HOST", server.host)
-        assert ollama_models() is None
-
-
 def test_the_view_says_each_fact_in_words():
     shown = [
         ModelInfo("openai:gpt-5.2", True, 272_000, True, True, "key in OPENAI_API_KEY"), ModelInfo("mine", True),
@@ -172,12 +169,6 @@ def test_the_view_says_each_fact_in_words():
     assert "%pip install langchain-groq, then %agent key groq" in models_view(shown).html()
 
 
-def test_a_missing_package_is_said_with_the_line_that_installs_it(monkeypatch):
-    without(monkeypatch, "langchain_groq")
-    with pytest.raises(DeepnbError, match=r"groq models need the package langchain-groq: pip install langchain-groq, "):
-        Session("groq:x").run("hi")
-
-
 CUT = "the prompt was cut"
 
 
@@ -188,7 +179,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
         yield server
 
 
-def test_the_window_is_sent(ollama: OllamaServer) -> None:
+def test_the_window_is_sent_and_is_that_which_is_listed_set_or_loaded(ollama: OllamaServer) -> None:
     s = Session("ollama:qwen3:8b", namespace={})
     for given, window in ((None, 8_192), (16_384, 16_384), (100_000, 40_960)):
         s.configure(max_input_tokens=given)
@@ -197,17 +188,11 @@ def test_the_window_is_sent(ollama: OllamaServer) -> None:
         assert ollama.bodies[-1]["options"]["num_ctx"] == window
     s.compact()
     assert all(body["options"].get("num_ctx") for body in ollama.bodies)
-
-
-def test_the_window_is_that_which_is_listed_or_set(ollama: OllamaServer) -> None:
     assert {one.name: one.window for one in Session(namespace={}).models()}["ollama:qwen3:8b"] == 40_960
     assert Session("ollama:tiny", namespace={}).rule.window == 2_048
     s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
     s.run("hi")
     assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
-
-
-def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
     ollama.loaded = {"qwen3:8b": 32_768}
     s = Session("ollama:qwen3:8b", namespace={})
     s.run("hi")

@@ -155,13 +155,16 @@ def test_settings_are_sent_and_belong_to_the_model(shell: Shell) -> None:
         assert not {"max_completion_tokens", "temperature"} & set(server.requests[-1])
 
 
-def test_settings_of_other_providers_have_their_own_names() -> None:
+def test_settings_have_the_names_of_their_provider_and_those_of_a_model_that_was_made_are_its_own() -> None:
     made: Any = resolve("ollama:qwen3", settings={"max_tokens": 300, "temperature": 0.2, "timeout": 90.0}).model
     assert (made.num_predict, made.temperature, made.client_kwargs) == (300, 0.2, {"timeout": 90.0})
     made = resolve(
         "anthropic:claude-x", base_url="http://127.0.0.1:9", settings={"max_tokens": 300, "timeout": 90.0}
     ).model
     assert (made.max_tokens, made.default_request_timeout) == (300, 90.0)
+    for model in ("offline", "mine", ScriptedModel(answers=["ok"])):
+        s = Session(namespace={"mine": ScriptedModel(answers=["ok"])})
+        refused("temperature can't be set for", s.use, model, temperature=0.5)
 
 
 @every_row(("given", "line"), [
@@ -172,12 +175,6 @@ def test_settings_of_other_providers_have_their_own_names() -> None:
 ])  # fmt: skip
 def test_a_setting_that_can_not_be_is_one_line(given: dict[str, Any], line: str) -> None:
     refused(line, lambda: Session(namespace={}).use("openai:qwen", base_url="http://127.0.0.1:9/v1", **given))
-
-
-def test_the_settings_of_a_model_that_was_made_are_its_own() -> None:
-    for model in ("offline", "mine", ScriptedModel(answers=["ok"])):
-        s = Session(namespace={"mine": ScriptedModel(answers=["ok"])})
-        refused("temperature can't be set for", s.use, model, temperature=0.5)
 
 
 @every_row(("fail", "do"), [

@@ -63,17 +63,13 @@ def failed(s: Session) -> str:
     return str(caught)
 
 
-def test_without_a_word_of_the_provider_each_wait_is_twice_as_long(provider, server, monkeypatch):
+def test_each_wait_is_twice_as_long_or_as_the_provider_says_and_a_long_one_is_said(provider, server, monkeypatch):
     waits: list[float] = []
     monkeypatch.setattr(retries, "_wait", waits.append)
     s = session(provider, server, [Fail(500)])
     failed(s)
     assert waits == [1.0, 2.0, 4.0, 8.0]
-
-
-def test_retry_after_is_honoured_and_a_long_one_is_said(provider, server, monkeypatch):
-    waits: list[float] = []
-    monkeypatch.setattr(retries, "_wait", waits.append)
+    waits.clear()
     headers = [{"retry-after": "8"}, {"retry-after-ms": "1500"}]
     s = session(provider, server, [*(Fail(429, "slow down", one) for one in headers), Say("Here.")])
     assert s.run("hi").text == "Here." and waits == [8.0, 1.5]

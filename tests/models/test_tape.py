@@ -155,11 +155,16 @@ LINES = [
 ]  # fmt: skip
 
 
-def test_what_is_written_is_read_back():
+def test_what_is_written_is_read_back_and_said_in_one_short_line():
     tape = read_tape(b"".join(LINES), "a.jsonl")
     assert (tape.models, tape.exchanges) == ((MODEL,), (EXCHANGE,))
     assert tape.parts[digest(PART)] == PART and (tape.made, tape.note, tape.cut) == (NOW, "a note", False)
     assert tape.label == "tape a.jsonl (a note)" and list(tape.notices) == []
+    head = json.dumps({**json.loads(HEAD), "note": "no\x1b[31m\nLLM" + "x" * 500}).encode() + b"\n"
+    model = json.dumps({**json.loads(LINES[1]), "profile": {"max_input_tokens": -5, "image_inputs": True, "x": [1]}})
+    tape = read_tape(b"".join([head, model.encode() + b"\n", *LINES[2:]]), "a.jsonl")
+    assert tape.label.startswith("tape a.jsonl (no [31m LLMxxx") and len(tape.label) < 100 and tape.label.isprintable()
+    assert tape.models[0].profile == {"image_inputs": True}
 
 
 def test_a_line_that_was_cut_is_left_out_and_a_missing_message_is_damage():
@@ -193,14 +198,6 @@ def test_a_newer_tape_is_refused():
         match=rf"a tape of version {VERSION + 1}, and this deepnb reads up to version {VERSION}: pip install -U deepnb",
     ):
         read_tape(json.dumps({**json.loads(HEAD), "tape": VERSION + 1}).encode() + b"\nwhatever\n", "a.jsonl")
-
-
-def test_what_a_tape_says_of_itself_is_one_short_line():
-    head = json.dumps({**json.loads(HEAD), "note": "no\x1b[31m\nLLM" + "x" * 500}).encode() + b"\n"
-    model = json.dumps({**json.loads(LINES[1]), "profile": {"max_input_tokens": -5, "image_inputs": True, "x": [1]}})
-    tape = read_tape(b"".join([head, model.encode() + b"\n", *LINES[2:]]), "a.jsonl")
-    assert tape.label.startswith("tape a.jsonl (no [31m LLMxxx") and len(tape.label) < 100 and tape.label.isprintable()
-    assert tape.models[0].profile == {"image_inputs": True}
 
 
 def request(*texts: str, tools: list[tuple[str, str]] | None = None) -> Parts:

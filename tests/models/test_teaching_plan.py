@@ -241,20 +241,17 @@ def test_a_request_without_a_rule_is_answered_with_two_prompts_that_have_one(req
         assert "rule-based" not in answer and "基于规则" not in answer and "没有正好" not in answer, answer
 
 
-def test_a_request_without_a_rule_is_answered_with_prompts_about_the_table_spoken_of() -> None:
-    table = {"t": pd.DataFrame({"depot": ["a", "b"], "weight": [4, 10]})}
-    session = Session(namespace=table)
-    session.run("what is in t?")
-    said = session.run("sing for me").text
-    assert 'Try "mean weight by depot in t"' in said
-
-
-def test_what_no_prompt_says_is_not_known() -> None:
+def test_what_no_prompt_says_is_not_known_and_prompts_are_about_the_table_spoken_of() -> None:
     session = Session()
     session.memory.add("the gateway was restarted")
     assert session.run("Which box is the gateway host?").text.startswith("My memory says nothing about exactly that.")
     assert Session().run("Who has the key?").text.startswith("Nothing in my prompt says that.")
     assert Session().run("谁有钥匙？").text.startswith("我的提示词里没有提到这个。")
+    table = {"t": pd.DataFrame({"depot": ["a", "b"], "weight": [4, 10]})}
+    session = Session(namespace=table)
+    session.run("what is in t?")
+    said = session.run("sing for me").text
+    assert 'Try "mean weight by depot in t"' in said
 
 
 def test_a_tool_of_the_users_is_called_by_name() -> None:

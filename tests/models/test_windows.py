@@ -29,16 +29,6 @@ def test_the_server_is_asked_at_use(kind: Kind) -> None:
         assert found[NAME] == 6_000 and not server.requests
 
 
-def test_one_that_tells_nothing_is_small_on_this_machine_and_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    with local_server(SILENT, 6_000) as server:
-        s = Session(NAME, base_url=server.url, namespace={})
-        assert (s.rule.window, s.rule.guessed, s.rule.keep) == (8_192, True, ("fraction", 0.10))
-        assert "/props" in server.asked and "/api/ps" in server.asked
-    monkeypatch.setattr(windows, "served_models", lambda *_: {})
-    far = Session(NAME, base_url="https://gateway.example.org/v1", namespace={})
-    assert (far.rule.window, far.rule.trigger, far.rule.keep) == (None, ("tokens", 170_000), ("messages", 6))
-
-
 @every_row(("address", "near"), [
     ("http://localhost:1/v1", True), ("http://127.0.0.1:1/v1", True), ("http://[::1]:1/v1", True),
     ("http://192.168.1.5/v1", True), ("http://10.0.0.1/v1", True), ("http://gpu-box:8000/v1", True),
@@ -81,19 +71,18 @@ def test_a_server_is_asked_again_at_use_and_when_it_was_down() -> None:
         assert s.rule.window == 12_000
 
 
-def test_what_a_server_answers_that_is_no_list_is_nothing() -> None:
+def test_one_that_tells_nothing_is_small_on_this_machine_and_unknown_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     pages: list[Any] = [["no"], "no", 7.5, None, {"data": [None, {"id": 5, "max_model_len": "many"}]}, {"data": {}}]
     for page in pages:
         with OpenAIServer([Say("ok")], pages={"/v1/models": page}) as server:
             assert Session(NAME, base_url=server.url, namespace={}).rule.guessed
-
-
-def test_a_larger_request_that_was_accepted_raises_a_guess() -> None:
-    with OpenAIServer([Say("ok")]) as server:
-        server.reports = 20_000
+    with local_server(SILENT, 6_000) as server:
         s = Session(NAME, base_url=server.url, namespace={})
-        s.run("hi")
-        assert (s.rule.window, s.rule.guessed) == (32_768, True)
+        assert (s.rule.window, s.rule.guessed, s.rule.keep) == (8_192, True, ("fraction", 0.10))
+        assert "/props" in server.asked and "/api/ps" in server.asked
+    monkeypatch.setattr(windows, "served_models", lambda *_: {})
+    far = Session(NAME, base_url="https://gateway.example.org/v1", namespace={})
+    assert (far.rule.window, far.rule.trigger, far.rule.keep) == (None, ("tokens", 170_000), ("messages", 6))
 
 
 @pytest.mark.slow
@@ -116,14 +105,11 @@ def test_past_the_window_the_thread_goes_on(kind: Kind, window: int, trigger: An
         assert Session(NAME, base_url=server.url, namespace={}).rule.window == window
 
 
-def test_where_the_tools_alone_were_too_long_the_second_try_has_short_ones() -> None:
+def test_the_second_try_has_short_tools_and_without_numbers_the_last_turn_alone() -> None:
     with local_server(KINDS[0], 3_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={}, trigger=("tokens", 170_000))
         refused("run the cell again, now that the window is known", s.run, FACTS)
         assert s.run(FACTS).text == "Noted."
-
-
-def test_without_numbers_all_but_the_last_turn_goes() -> None:
     with local_server(WORDLESS, 5_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={}, trigger=("messages", 1_000), keep=("messages", 6))
         for _ in range(6):
@@ -148,12 +134,17 @@ def test_what_the_server_says_is_quoted_and_makes_a_guess_known() -> None:
         assert len(server.requests) <= 2
 
 
-def test_an_estimate_alone_refuses_nothing() -> None:
+def test_an_estimate_alone_refuses_nothing_and_a_larger_request_that_was_accepted_raises_a_guess() -> None:
     with local_server(KINDS[0], 4_096) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         room = 4_096 - s.run("hi").budget.total
         turn = s.run("a " * int(room * 1.3))
         assert turn.budget.total > 4_096 and turn.text == "Noted."
+    with OpenAIServer([Say("ok")]) as server:
+        server.reports = 20_000
+        s = Session(NAME, base_url=server.url, namespace={})
+        s.run("hi")
+        assert (s.rule.window, s.rule.guessed) == (32_768, True)
 
 
 class Refusal(Exception):

@@ -93,13 +93,10 @@ class Image:
     built: str
 
 
-def test_binder_asks_for_a_python_that_the_project_names() -> None:
+def test_binder_asks_for_a_python_that_the_project_names_and_what_it_imports_is_there() -> None:
     """Without it repo2docker takes one that is too old for deepnb."""
     assert RUNTIME.startswith("python-") and VERSION in VERSIONS
     assert os.access(ROOT / "binder" / "postBuild", os.X_OK)
-
-
-def test_what_the_build_imports_is_there() -> None:
     imports = re.findall(r"^from (deepnb\S+) import (.+)$", (ROOT / "binder" / "postBuild").read_text("utf-8"), re.M)
     assert imports
     for module, names in imports:

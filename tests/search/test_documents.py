@@ -77,7 +77,7 @@ def scores(*files: list[tuple[int, int]], chunks: int = 1, size: float = 600.0) 
     return list(best.values())
 
 
-def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -> None:
+def test_a_window_is_scored_by_how_often_words_stand_in_it_by_its_length_and_its_file() -> None:
     """Of three documents of one chunk: the word twice in the first, once in the others, of which one is short."""
     twice, once = scores([(0, 0), (1, 0)], [(0, 0)])
     assert twice > once > 0
@@ -87,10 +87,7 @@ def test_a_window_is_scored_by_how_often_words_stand_in_it_and_by_its_length() -
     assert found.tolist() == keys.tolist() and short > long
     unknown = Concept(((Postings(np.empty(0, np.int64)), 1.0),))
     assert windows([unknown], [1], Chunks(keys, np.ones(2)))[0].tolist() == []
-
-
-def test_a_window_counts_more_in_a_file_that_has_the_word_elsewhere_too() -> None:
-    """Each file has it once in its first window; the second again, far from there."""
+    # Each file has it once in its first window; the second again, far from there.
     once, again, never = scores([(0, 0)], [(0, 0), (9, 9)], [], chunks=10)
     assert again > once > never == 0
 

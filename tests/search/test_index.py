@@ -49,6 +49,8 @@ def test_text_is_that_of_its_lines(query: str) -> None:
 def test_a_heading_and_the_name_of_a_file_speak_for_what_is_below() -> None:
     hits = made().search("bees garden 2026-02-14", 1)
     assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
+    found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
+    assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
 
 
 def test_words_that_only_look_alike_and_stop_words_alone_are_found() -> None:
@@ -60,7 +62,7 @@ def test_words_that_only_look_alike_and_stop_words_alone_are_found() -> None:
     assert index.search("fotograph", 1)[0].leg == "grams"
 
 
-def test_a_long_session_is_returned_round_the_line_that_fits() -> None:
+def test_a_long_session_is_returned_round_the_line_that_fits_and_a_very_long_line_is_cut() -> None:
     lines = [f"Line {n} tells of the weather and of not much else." for n in range(200)]
     lines[120] = "The hoopoe sat on the roundabout."
     index = Index()
@@ -68,6 +70,10 @@ def test_a_long_session_is_returned_round_the_line_that_fits() -> None:
     (hit, *_) = index.search("hoopoe", 1)
     assert hit.start < 123 < hit.end and len(hit.text) + len(hit.heading) + 1 <= 1600
     assert len(index.search("hoopoe", 1, passage=300)[0].text) <= 300
+    index = Index()
+    index.update({"a.md": "word " * 5000 + "hoopoe " + "word " * 5000})
+    (hit, *_) = index.search("hoopoe", 1)
+    assert "hoopoe" in hit.text and len(hit.text) <= 1600 and (hit.start, hit.end) == (1, 1)
 
 
 def test_passages_do_not_overlap_and_a_budget_in_tokens_is_kept() -> None:
@@ -84,13 +90,6 @@ def test_passages_do_not_overlap_and_a_budget_in_tokens_is_kept() -> None:
         assert hits and sum(len(hit.text) + len(hit.heading) + 1 for hit in hits) <= tokens * 4
 
 
-def test_one_very_long_line_is_cut() -> None:
-    index = Index()
-    index.update({"a.md": "word " * 5000 + "hoopoe " + "word " * 5000})
-    (hit, *_) = index.search("hoopoe", 1)
-    assert "hoopoe" in hit.text and len(hit.text) <= 1600 and (hit.start, hit.end) == (1, 1)
-
-
 def test_only_what_is_within_is_found() -> None:
     index = made()
     hits = index.search("the server bees", 9, within=lambda path: path != "MEMORY.md")
@@ -101,16 +100,13 @@ def test_only_what_is_within_is_found() -> None:
 # -- what is written
 
 
-def test_only_changed_files_are_read_again() -> None:
+def test_only_changed_files_are_read_again_and_one_is_taken_out_with_none() -> None:
     index = made()
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)
     done = index.update({**NOTES, "MEMORY.md": "# Memory\n\n- Ruth likes tea\n"})
     assert (done.changed, done.unchanged, done.chunks) == (1, 2, 1)
     assert index.search("short answers", 1, legs=["words"]) == []
     assert index.search("tea", 1)[0].path == "MEMORY.md"
-
-
-def test_a_file_is_taken_out_with_none() -> None:
     index = made()
     assert index.update({"MEMORY.md": None, "not-there.md": None}).removed == 1
     assert index.files() == ["memory/2026-02-14.md", "memory/2026-02-15.md"]
@@ -150,11 +146,6 @@ def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
     assert places == sorted(set(places))
 
 
-def test_a_comment_in_a_code_fence_is_no_heading() -> None:
-    found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
-    assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
-
-
 # -- what is mended
 
 
@@ -171,12 +162,30 @@ def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
     assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"SQLite format 3\0this is no database")
 
 
-def test_a_file_that_is_no_database_is_refused_and_left(tmp_path: Path) -> None:
+def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("bees")
     with pytest.raises(RefusedError, match=r"notes\.txt is no database: give the index its own path"):
         Index(path)
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"] and path.read_text() == "bees"
+    path = tmp_path / "mine.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE mine (x)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(DeepnbError, match=r"another program's database: give the index its own path"):
+        Index(path)
+    assert path.read_bytes() == before
+    path = tmp_path / "i.db"
+    made(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 999")
+    db.close()
+    with pytest.raises(DeepnbError, match="newer deepnb"):
+        Index(path)
+    with pytest.raises(DeepnbError, match="is not a directory"):
+        Index(tmp_path / "no" / "i.db")
 
 
 def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path: Path) -> None:
@@ -214,33 +223,6 @@ def test_a_missing_index_is_made_from_its_source_and_it_is_said(tmp_path: Path) 
     for name in tmp_path.iterdir():
         name.unlink()
     assert index.search("hoopoe", 1)[0].path == "memory/2026-02-15.md" and len(index.notices) == 2
-
-
-def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "mine.db"
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE mine (x)")
-    db.commit()
-    db.close()
-    before = path.read_bytes()
-    with pytest.raises(DeepnbError, match=r"another program's database: give the index its own path"):
-        Index(path)
-    assert path.read_bytes() == before
-
-
-def test_a_newer_index_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "i.db"
-    made(path).close()
-    db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version = 999")
-    db.close()
-    with pytest.raises(DeepnbError, match="newer deepnb"):
-        Index(path)
-
-
-def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DeepnbError, match="is not a directory"):
-        Index(tmp_path / "no" / "i.db")
 
 
 OLD = """

@@ -55,11 +55,14 @@ def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
         Index().search("bees", **how)
 
 
-def test_what_is_no_path_or_query_is_one_line(tmp_path: Path) -> None:
+def test_what_is_no_path_or_query_is_one_line_and_a_path_object_names_a_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="query can't be None: give a str"):
         Index().search(None)  # type: ignore[arg-type]
     with pytest.raises(DeepnbError, match=r"is a directory: give the path of a file in it, such as index\.db"):
         Index(tmp_path)
+    index = Index()
+    index.update({Path("memory") / "a.md": "bees"})  # type: ignore[dict-item]
+    assert index.files() == ["memory/a.md"]
 
 
 @every_row(("how", "says"), [
@@ -90,12 +93,6 @@ def test_an_emoji_is_a_word(query: str, path: str) -> None:
 def test_what_is_no_text_is_one_line(files: Any, says: str) -> None:
     with pytest.raises(DeepnbError, match=says):
         Index().update(files)
-
-
-def test_a_path_object_names_a_file() -> None:
-    index = Index()
-    index.update({Path("memory") / "a.md": "bees"})  # type: ignore[dict-item]
-    assert index.files() == ["memory/a.md"]
 
 
 TEXT = {

@@ -99,8 +99,9 @@ TOOLS += ["list_variables", "inspect_variable", "query_table", "read_notebook", 
 TOOLS += ["propose_cell", "task"]
 
 
-def test_each_item_says_what_takes_it_out():
-    found = by_name(session())
+def test_each_item_says_its_tokens_how_it_begins_and_what_takes_it_out():
+    s = session()
+    found = by_name(s)
     assert {name: item.out for name, item in found.items()} == {
         **{name: f"%agent tools off {name}" for name in TOOLS}, "guidelines": "enable_memory=False",
         "convert": "%agent tools remove convert", "system prompt": 'system_prompt=""',
@@ -108,6 +109,9 @@ def test_each_item_says_what_takes_it_out():
         "instructions": "enable_skills=False", "plotting": "%skills disable plotting",
         "result of read_file": "%agent compact", "1 message": "%agent compact", "2 messages": "%agent compact",
     }  # fmt: skip
+    large = found["result of read_file"]
+    assert large.tokens >= LARGE and "my key is" in large.start and "q7Rz9" not in large.start
+    assert found["/MEMORY.md"].tokens > found["/AGENTS.md"].tokens >= s.count("/AGENTS.md\n\n- tea at five\n")
 
 
 def test_what_is_said_takes_it_out():
@@ -130,14 +134,3 @@ def test_what_is_said_takes_it_out():
             s.run("hello")
         there = by_name(s)
         assert not [item.name for item in before.values() if item.out == option and item.name in there]
-
-
-def test_a_large_message_says_how_it_begins_without_credentials():
-    found = by_name(session())["result of read_file"]
-    assert found.tokens >= LARGE and "my key is" in found.start and "q7Rz9" not in found.start
-
-
-def test_a_file_of_memory_has_the_tokens_that_its_text_takes():
-    s = session()
-    found = by_name(s)
-    assert found["/MEMORY.md"].tokens > found["/AGENTS.md"].tokens >= s.count("/AGENTS.md\n\n- tea at five\n")

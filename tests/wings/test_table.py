@@ -73,7 +73,7 @@ def error_of(cell: str, name: str) -> tuple[str, str]:
     return kind, f"{'deepnb: ' * (kind == 'SystemExit')}{what}: {magic}pip install deepnb brings it"
 
 
-def test_every_wing_is_a_folder_and_what_the_table_names_is_there() -> None:
+def test_what_the_table_names_is_there_with_its_usage() -> None:
     folders = {p.parent.name for p in Path(deepnb.wings.__file__).parent.glob("*/__init__.py")}
     assert folders == set(WINGS) and names("") and all(part(name) is not None for name in names(""))
     for value, shown in pictures().items():
@@ -81,16 +81,10 @@ def test_every_wing_is_a_folder_and_what_the_table_names_is_there() -> None:
     assert home("%agent nothing") is None
     with pytest.raises(NotInstalledError, match="is not in this copy of deepnb"):
         part("%agent nothing")
-
-
-def test_each_module_of_a_wing_that_is_named_is_there() -> None:
-    """To mypy, one that is not there belongs to a wing that was taken out."""
+    # To mypy, a module that is not there belongs to a wing that was taken out.
     texts = [p.read_text(encoding="utf-8") for p in Path(deepnb.__file__).parent.rglob("*.py*") if p.suffix != ".pyc"]
     named = {found for text in texts for found in re.findall(r"from (deepnb\.wings\.(\w+)[\w.]*) import", text)}
     assert named and [module for module, wing in named if wing in WINGS and find_spec(module) is None] == []
-
-
-def test_each_subcommand_and_option_of_a_wing_has_its_usage() -> None:
     assert not LEFT_OUT & {*names("%agent "), *(f"%agent {name}" for name in names("--"))}
     typed = {f"%agent {sub.name}" for sub in subcommands("agent")} | {option.name for option in OPTIONS}
     assert {name for name in names("%agent ") + names("--") if len(name.split()) < 3} <= typed

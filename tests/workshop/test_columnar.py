@@ -182,9 +182,11 @@ def test_a_long_table_is_a_sample_from_all_over_it(made):
     assert "sample" not in describe("t", made({"n": list(range(100_000))}))
 
 
-def test_a_sample_goes_across_chunks():
+def test_a_sample_goes_across_chunks_and_a_long_table_of_another_library_is_not_copied():
     parts = pa.chunked_array([list(range(at, at + 1_000)) for at in range(0, 200_000, 1_000)])
     assert "n | int64 | 200000 | min 0, mean 99" in describe("t", pa.table({"n": parts}))
+    with pytest.raises(LimitError, match="only 100,000 of another library are copied"):
+        columns_of(pl.DataFrame({"n": range(300_000)}))
 
 
 @BOTH
@@ -229,11 +231,6 @@ def test_a_prompt_has_the_same_description_and_questions_are_answered(kind):
     assert answer == "t: 2 rows match\nname,seen\nJupiter,2024-01-04\nVenus,2024-01-02"
     months = query("t", {}, ["seen.month"], {}, [], "", 20, {})
     assert months == "t: 4 rows, 1 group by seen.month\nseen.month,rows\n2024-01,4"
-
-
-def test_a_long_table_of_another_library_is_not_copied():
-    with pytest.raises(LimitError, match="only 100,000 of another library are copied"):
-        columns_of(pl.DataFrame({"n": range(300_000)}))
 
 
 @every_row("storage", ["python", "pyarrow"])

@@ -62,10 +62,14 @@ def test_text_columns_have_one_name_and_give_labels(dtype):
     assert "max 95 (Jupiter)" in text
 
 
-def test_no_text_column_no_label_but_a_text_index_labels():
+def test_text_labels_and_the_size_of_each_group_are_shown():
     assert "max 95\n" in describe("t", PLANETS[["moons"]])
     text = describe("t", PLANETS.set_index("name")[["moons"]])
     assert "max 95 (Jupiter)" in text and "first rows:\nname,moons\nMercury,0\n" in text
+    frame = pd.DataFrame({"region": ["N", "S", "N", "N"], "year": [2023, 2023, 2024, 2024] * 1})
+    assert "region | str | 4 | 2 distinct: N (3), S (1)" in describe("t", frame)
+    years = describe("t", pd.concat([frame] * 2))
+    assert "year | int64 | 8 | min 2023 (N), mean 2024, max 2024 (N); 2 distinct: 2023 (4), 2024 (4)" in years
 
 
 @every_row("frame", [
@@ -105,12 +109,13 @@ def test_other_values(value, text):
     assert describe("x", value) == text
 
 
-def test_a_module_and_a_series():
+def test_a_module_a_series_and_a_frame_under_another_class():
     module = types.ModuleType("csv", "\nCSV parsing and writing.\n\nMore.")
     assert describe("csv", module) == "csv: module, csv: CSV parsing and writing."
     assert describe("moons", PLANETS["moons"]).startswith(
         "moons: Series, 4 rows\ncolumn | type | non-null | summary\nmoons | int64 | 4 | min 0, mean 24, max 95\n"
     )
+    assert describe("x", Derived({"a": [1]})).endswith("Derived is a subclass: pandas.DataFrame(...) of it is read")
 
 
 def test_a_value_that_resists_every_question():
@@ -239,10 +244,6 @@ def test_nothing_of_a_misbehaving_value_is_called(value, text):
     assert loud == [] and shown.startswith(text) and "xxx" not in shown + listed
 
 
-def test_of_a_frame_under_another_class_the_way_to_read_it_is_named():
-    assert describe("x", Derived({"a": [1]})).endswith("Derived is a subclass: pandas.DataFrame(...) of it is read")
-
-
 @every_row(
     ("value", "text"),
     [
@@ -258,13 +259,6 @@ def test_of_a_frame_under_another_class_the_way_to_read_it_is_named():
 )  # fmt: skip
 def test_other_kinds_of_values(value, text):
     assert describe("x", value).startswith(text)
-
-
-def test_columns_with_few_values_show_the_size_of_each_group():
-    frame = pd.DataFrame({"region": ["N", "S", "N", "N"], "year": [2023, 2023, 2024, 2024] * 1})
-    assert "region | str | 4 | 2 distinct: N (3), S (1)" in describe("t", frame)
-    years = describe("t", pd.concat([frame] * 2))
-    assert "year | int64 | 8 | min 2023 (N), mean 2024, max 2024 (N); 2 distinct: 2023 (4), 2024 (4)" in years
 
 
 KEY = "sk-ant-api03-Zk39fjQ0aLw82mNbVcXz71PqRsTuYw5E"

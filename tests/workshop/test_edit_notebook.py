@@ -88,15 +88,12 @@ def test_a_new_notebook_is_valid_and_has_a_kernel():
     assert made.metadata.kernelspec.name == "python3" and "signature" not in made.metadata
 
 
-def test_a_cell_may_change_its_kind():
+def test_a_cell_may_change_its_kind_the_mode_of_the_file_stays_and_no_draft_is_left():
     three()
     edit("a.ipynb", {"replace": 2, "source": "text", "kind": "markdown"}, {"replace": 1, "source": "1", "kind": "code"})
     first, second, _ = cells()
     assert first["outputs"] == [] and first["execution_count"] is None
     assert "outputs" not in second and second["metadata"] == {"tags": ["keep"]}
-
-
-def test_the_mode_of_the_file_stays_and_no_draft_is_left():
     file = three()
     file.chmod(0o640)
     edit("a.ipynb", {"delete": 1})

@@ -66,7 +66,7 @@ def version(file: Path) -> str:
     return version_of(file.resolve(), file.read_bytes())
 
 
-def test_the_outline_has_a_line_for_each_cell_and_output():
+def test_the_outline_has_a_line_for_each_cell_and_output_and_cells_are_brief_or_in_full():
     file = sales()
     assert read_notebook("work/sales.ipynb").splitlines() == [
         f"work/sales.ipynb: 3 cells, version {version(file)}", "1 markdown: # Sales (+2 lines)",
@@ -74,9 +74,6 @@ def test_the_outline_has_a_line_for_each_cell_and_output():
         "  -> stdout: read 12 rows (+1 line)", "  -> image/png, 12 kB", "  -> text/plain: <Figure>",
         "  -> text/html, 25 characters", "  -> KeyError: 'regoin': line 1 (+1 line)",
     ]  # fmt: skip
-
-
-def test_cells_in_full_with_their_outputs_brief_or_in_full():
     sales()
     brief, full = (read_notebook("work/sales.ipynb", cells="2-3", detailed=one) for one in (False, True))
     assert "import pandas as pd\ndf = pd.read_csv('a.csv')" in brief and "# Sales" not in brief
@@ -95,9 +92,11 @@ def test_search_names_notebook_cell_and_line_and_all_notebooks_are_listed():
     assert read_notebook() == "b.ipynb: 1 cells\nwork/sales.ipynb: 3 cells, # Sales"
 
 
-def test_there_may_be_none_and_hidden_directories_are_left_alone():
+def test_there_may_be_none_hidden_directories_are_left_alone_and_a_fifo_is_not_opened():
     write(".ipynb_checkpoints/a.ipynb", code("x"))
     assert read_notebook() == "there are no notebooks in the working directory"
+    os.mkfifo("a.ipynb")
+    assert read_notebook("a.ipynb").startswith("Error: no notebook") and "no notebooks" in read_notebook()
 
 
 @every_row("asked", [{}, {"cells": "1-2"}, {"cells": "1-2", "detailed": True}, {"search": "key"}])
@@ -163,11 +162,6 @@ def test_a_wrong_argument_is_one_line(asked, line):
     Path("a.txt").write_text("x")
     answer = read_notebook(**asked)
     assert answer.startswith(line) and "\n" not in answer
-
-
-def test_a_fifo_is_not_opened():
-    os.mkfifo("a.ipynb")
-    assert read_notebook("a.ipynb").startswith("Error: no notebook") and "no notebooks" in read_notebook()
 
 
 @pytest.mark.slow

@@ -36,29 +36,22 @@ def ran(code: str, room: Room | None = None, **names: Any) -> tuple[CodeResult, 
     return run_code(code, kernel, outputs.append, "c", room), outputs, names
 
 
-def test_print_value_and_names() -> None:
+def test_print_value_and_names_and_code_awaits_at_its_top() -> None:
     result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
     assert result.text == "hello\n2\n[variables: new: y; changed: x]"
     said = [("stdout", "hello\n"), ("rich", "2"), ("end", ""), ("variables", "new: y; changed: x")]
     assert [(o.kind, o.text) for o in outputs] == said and names["y"] == 2 and not result.failed
-
-
-def test_the_metadata_of_a_picture_is_neither_shown_nor_kept() -> None:
-    bare = b64encode(png(3, 2)).decode()
-    said = b64encode(png(3, 2, more=TOKEN.encode())).decode()
-    result, outputs, _ = ran(f"display(**{{'image/png': {said!r}, 'text/plain': 'a picture'}})")
-    assert result.pictures == (("image/png", bare),) and outputs[0].data["image/png"] == bare
-
-
-def test_a_semicolon_shows_no_value() -> None:
     assert [o.kind for o in ran("1 + 1;")[1]] == ["end"]
+    assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
 
 
-def test_stderr_is_named_and_order_is_kept() -> None:
+def test_stderr_is_named_order_is_kept_and_progress_bars_leave_their_last_state() -> None:
     code = "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
     result, outputs, _ = ran(code)
     said = [("stdout", "a\n"), ("stderr", "b\n"), ("rich", "c"), ("stdout", "d\n")]
     assert [(o.kind, o.text) for o in outputs][:4] == said and result.text.startswith("a\nd\nstderr:\nb\nc")
+    result, _, _ = ran("print('\\r 1 %', end='')\nprint('\\r 100 %')\nprint('\\x1b[31mred\\x1b[0m')")
+    assert result.text.startswith(" 100 %\nred")
 
 
 @every_row(("code", "told"), [
@@ -78,44 +71,35 @@ def test_an_error_is_a_short_text(code: str, told: str) -> None:
     assert [o.kind for o in outputs if o.kind != "variables"][-1] == "end"
 
 
-def test_an_interrupt_is_given_back_with_what_was_printed() -> None:
+def test_an_interrupt_is_given_back_with_what_was_printed_and_everything_is_put_back() -> None:
     result, outputs, _ = ran("print('so far')\nraise KeyboardInterrupt")
     assert result.stopped is not None and "so far" in outputs[0].text
-
-
-def test_everything_is_put_back() -> None:
     before = sys.stdout, sys.stderr, sys.stdin, builtins.input
     ran("print(1)\n1 / 0")
     assert before == (sys.stdout, sys.stderr, sys.stdin, builtins.input)
 
 
-def test_code_awaits_at_its_top() -> None:
-    assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
-
-
-def test_credentials_are_masked_in_all_that_is_put_out() -> None:
+def test_credentials_are_masked_in_all_that_is_put_out_and_the_metadata_of_a_picture_is_taken_out() -> None:
     result, outputs, _ = ran(f"print('{TOKEN}')\nprint('key = {TOKEN}')\n'{TOKEN}'")
     assert TOKEN not in result.text and all(TOKEN not in o.text for o in outputs)
     assert TOKEN not in ran(f"raise ValueError('{TOKEN}')")[0].text
+    bare = b64encode(png(3, 2)).decode()
+    said = b64encode(png(3, 2, more=TOKEN.encode())).decode()
+    result, outputs, _ = ran(f"display(**{{'image/png': {said!r}, 'text/plain': 'a picture'}})")
+    assert result.pictures == (("image/png", bare),) and outputs[0].data["image/png"] == bare
 
 
-def test_of_much_text_the_beginning_and_the_end_are_kept() -> None:
+def test_of_much_text_the_ends_are_kept_and_rich_outputs_are_limited_also_by_the_room_of_a_turn() -> None:
     result, outputs, _ = ran("for i in range(200_000): print('line', i)")
     shown = "".join(o.text for o in outputs)
     assert "line 0\n" in shown and "line 199999" in shown and "characters left out" in shown
     assert len(shown) < HEAD + TAIL + 100 and len(result.text) < 5_000 and "line 199999" in result.text
     assert len(outputs) < 100
-
-
-def test_rich_outputs_are_limited_by_number_and_size() -> None:
     result, outputs, _ = ran("for i in range(1000): display(**{'image/png': 'x' * 1000})")
     assert sum(o.kind == "rich" for o in outputs) == RICH
     assert f"{1000 - 2 * RICH} more outputs were not shown" in result.text and len(result.text) < 3_000
     result, outputs, _ = ran("display(**{'text/html': 'x' * 3_000_000, 'text/plain': 'big'})")
     assert [o.kind for o in outputs] == ["end"] and "not shown to the user" in result.text
-
-
-def test_the_room_of_a_turn_is_shared_by_its_calls() -> None:
     room = Room()
     for _ in range(3):
         _, outputs, _ = ran("[display(**{'image/png': 'x'}) for i in range(4)];", room)
@@ -131,11 +115,6 @@ def test_a_thread_that_prints_later_prints_where_it_did_before(capsys: pytest.Ca
     names["go"].set()
     names["t"].join(10)
     assert "overdue" not in result.text and len(outputs) == number and capsys.readouterr().out == "overdue"
-
-
-def test_progress_bars_leave_their_last_state() -> None:
-    result, _, _ = ran("print('\\r 1 %', end='')\nprint('\\r 100 %')\nprint('\\x1b[31mred\\x1b[0m')")
-    assert result.text.startswith(" 100 %\nred")
 
 
 def test_a_growing_text_comes_in_pieces() -> None:

@@ -155,9 +155,13 @@ def test_a_join_that_grows_too_large_is_refused_before_it_is_made():
     )
 
 
-def test_a_sum_of_large_whole_numbers_is_exact():
+def test_a_sum_is_exact_a_series_has_columns_and_one_of_credentials_is_not_shown():
     frame = pd.DataFrame({"n": [2**62, 2**62, 2**62]})
     assert str(3 * 2**62) in query("t", {"t": frame}, aggregate={"n": "sum"})
+    frame = pd.DataFrame({"user": ["ann"], "password": ["hunter2-Kf93hf8a"]})
+    assert "hunter2" not in query("t", {"t": frame}) and "ann" in query("t", {"t": frame})
+    totals = SALES.groupby(["region", "product"])["units"].sum()
+    assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
 
 
 def test_the_users_tables_stay_as_they_are():
@@ -187,16 +191,6 @@ def test_cells_of_other_classes_are_named_and_never_asked():
     for question in ({"by": ["thing"]}, {"sort": "thing"}, {"where": {"thing": 1}}, {"aggregate": {"thing": "count"}}):
         assert query("t", {"t": frame}, **question) == refused
     assert loud == []
-
-
-def test_a_column_that_holds_credentials_is_not_shown():
-    frame = pd.DataFrame({"user": ["ann"], "password": ["hunter2-Kf93hf8a"]})
-    assert "hunter2" not in query("t", {"t": frame}) and "ann" in query("t", {"t": frame})
-
-
-def test_a_series_and_the_named_levels_of_an_index_are_columns():
-    totals = SALES.groupby(["region", "product"])["units"].sum()
-    assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
 
 
 @every_row(("by", "text"), [

@@ -36,10 +36,13 @@ def test_a_name_is_made_of_it(spec, name):
     assert made.name == name and str(made) == spec and bool(made.url) != bool(made.command)
 
 
-def test_quotes_and_options_of_the_command_are_its_own():
+def test_options_of_the_command_are_its_own_and_a_credential_is_not_shown():
     made = address("mcp:serve 'two words' --name x --env Y", "calc", ["A", "B"])
     assert made.command == ("serve", "two words", "--name", "x", "--env", "Y")
     assert str(made) == "--name calc --env A,B mcp:serve 'two words' --name x --env Y"
+    key = "sk-proj-" + "Zx81Qw7pLm39TnVb5Kc2"
+    assert key not in str(address(f"mcp:serve --api-key {key}"))
+    assert address(f"mcp:serve --api-key {key}").command[-1] == key
 
 
 @every_row(("spec", "name", "line"), [
@@ -53,12 +56,6 @@ def test_what_is_none_is_one_line(spec, name, line):
     with pytest.raises(DeepnbError, match=line) as error:
         address(spec, name)
     assert "secret" not in error.value.typed and "\n" not in error.value.typed
-
-
-def test_a_credential_is_not_shown():
-    key = "sk-proj-" + "Zx81Qw7pLm39TnVb5Kc2"
-    assert key not in str(address(f"mcp:serve --api-key {key}"))
-    assert address(f"mcp:serve --api-key {key}").command[-1] == key
 
 
 def test_the_environment_is_a_list_of_what_is_passed_on():
@@ -94,11 +91,16 @@ def test_a_name(own, name):
     assert [offer.name for offer in offers("calc", [(own, "", SCHEMA)])[0]] == [name]
 
 
-def test_two_names_that_come_out_the_same():
+def test_names_that_come_out_the_same_differ_and_the_first_of_one_name_and_of_too_many_are_used():
     first, second = offers("calc", [("a.b", "", SCHEMA), ("a_b", "", SCHEMA)])[0]
     assert first.name == "calc__a_b" and re.fullmatch(r"calc__a_b_[0-9a-f]{8}", second.name)
     again = offers("calc", [("a.b", "", SCHEMA), ("a_b", "", SCHEMA)])[0]
     assert [offer.name for offer in again] == [first.name, second.name]
+    made, left_out = offers("calc", [(f"t{i}", "", SCHEMA) for i in range(MOST + 2)])
+    assert len(made) == MOST and len(left_out) == 2
+    made, left_out = offers("calc", [("look", "one", SCHEMA), ("look", "two", SCHEMA)])
+    assert [offer.description for offer in made] == ["one"]
+    assert left_out == ("'look': the server lists two tools of this name; the first is used",)
 
 
 @given(st.text(), st.text(max_size=30))  # of more the schema would be too long
@@ -127,17 +129,6 @@ def test_a_parameter_called_description_stays():
 def test_what_can_not_be_used_is_named(listed, line):
     made, left_out = offers("calc", [listed])
     assert made == () and left_out[0].endswith(line)
-
-
-def test_of_too_many_the_first_are_used():
-    made, left_out = offers("calc", [(f"t{i}", "", SCHEMA) for i in range(MOST + 2)])
-    assert len(made) == MOST and len(left_out) == 2
-
-
-def test_the_second_of_one_name_is_left_out():
-    made, left_out = offers("calc", [("look", "one", SCHEMA), ("look", "two", SCHEMA)])
-    assert [offer.description for offer in made] == ["one"]
-    assert left_out == ("'look': the server lists two tools of this name; the first is used",)
 
 
 def test_any_change_is_another_fingerprint():

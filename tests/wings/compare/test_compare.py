@@ -169,7 +169,7 @@ def test_the_teaching_model_beside_a_tape(tmp_path: Path) -> None:
     assert "tape" in other.columns[0].problem
 
 
-def test_a_failure_is_the_end_of_its_column_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_or_a_limit_is_the_end_of_its_column_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     session = Session()
     before = everything(session)
@@ -178,6 +178,11 @@ def test_a_failure_is_the_end_of_its_column_alone(monkeypatch: pytest.MonkeyPatc
     assert "OPENAI_API_KEY" in found.columns[0].problem and "no luck" in found.columns[1].problem
     assert everything(session) == before and session.turns == ()
     assert "\n  openai models need a key" in shown(found).text()
+    models = [Scripted(answers=[call("ls", id="l", path="/")]), Scripted(answers=["done"])]
+    found = Session(max_steps=2).compare("go", model=models)
+    assert [column.name for column in found.columns] == ["model=ScriptedModel", "model=ScriptedModel #2"]
+    assert [column.state for column in found.columns] == ["stopped", "done"], "the others go on"
+    assert "limit of 2 steps" in found.columns[0].problem and not found.interrupted
 
 
 def test_what_cannot_be_undone_is_not_run(tmp_path: Path) -> None:
@@ -387,14 +392,6 @@ def test_a_beginning_ends_at_the_first_piece_that_differs() -> None:
     assert same_beginning(first, request(("x", 10), ("b", 20))) == 0 and same_beginning(first, first) == 60
 
 
-def test_limits_of_a_turn_hold_in_each_column() -> None:
-    models = [Scripted(answers=[call("ls", id="l", path="/")]), Scripted(answers=["done"])]
-    found = Session(max_steps=2).compare("go", model=models)
-    assert [column.name for column in found.columns] == ["model=ScriptedModel", "model=ScriptedModel #2"]
-    assert [column.state for column in found.columns] == ["stopped", "done"], "the others go on"
-    assert "limit of 2 steps" in found.columns[0].problem and not found.interrupted
-
-
 WORDS = [
     *("one", "two", "**bold**", "`code`", "$x^2$", "$5", "and $7", "\\(a\\)", "[a](http://b/?x>y)", "&lt;", "&nbsp;", "\xa0"),
     *("| a | b |\n|---|---|\n| c | d |\n", "\n\n", "\n- ", "```\nx = 1\n```", "<b>", "<", ">", '"', "\\", "[c](d 'e>f')"),
@@ -410,21 +407,13 @@ def test_without_its_marks_an_answer_is_as_it_is_shown_alone(answers: list[str])
         assert MARK.sub("", marked) == markdown_html(answer)
 
 
-def test_nothing_hostile_runs_for_being_marked() -> None:
-    for text in hostile.SHORT:
-        for answers in ([f"one {text} two", f"one two {text} three"], [f"x {text}", f"y {text} and more"]):
-            for answer, marked in zip(answers, marked_html(answers), strict=True):
-                assert MARK.sub("", marked) == MARK.sub("", markdown_html(answer)), text
-                harmless(marked)
-
-
 @given(st.lists(st.text(alphabet="ab .", max_size=20), min_size=2, max_size=4))
 def test_the_pieces_of_a_text_are_that_text(texts: list[str]) -> None:
     for text, marked in zip(texts, marks(texts), strict=True):
         assert "".join(piece.text for piece in pieces(text, marked)) == text
 
 
-def test_what_differs_is_marked() -> None:
+def test_what_differs_is_marked_and_nothing_hostile_runs_for_it() -> None:
     assert marked_text(["due on Friday, it is", "due on Monday, it is", "due on Monday, it is"]) == [
         *("due on »Friday«, it is", "due on »Monday«, it is", "due on »Monday«, it is")
     ]
@@ -432,6 +421,11 @@ def test_what_differs_is_marked() -> None:
     assert marked_text(["not a word of it", "something quite other here"])[0] == "not a word of it", "no use"
     first, _ = marked_html(["It is May, $x^2$ and $5, $7.", "It is June, $x^2$ and $5, $7."])
     assert first.count("<mark") == 1 and ">May</mark>" in first and "$x^2$" in first
+    for text in hostile.SHORT:
+        for answers in ([f"one {text} two", f"one two {text} three"], [f"x {text}", f"y {text} and more"]):
+            for answer, marked in zip(answers, marked_html(answers), strict=True):
+                assert MARK.sub("", marked) == MARK.sub("", markdown_html(answer)), text
+                harmless(marked)
 
 
 def turn(text: str, *names: str, cached: int = 0, reads: int = 1_000, **more: Any) -> Turn:

@@ -30,7 +30,7 @@ def compare(shell: Shell) -> Shell:
     return shell
 
 
-def test_three_policies_in_a_terminal(compare: Shell) -> None:
+def test_in_a_terminal_policies_are_compared_names_filled_in_and_forks_kept(compare: Shell) -> None:
     turns, files = compare.session.turns, dict(compare.session.files)
     said = compare.ok("%%agent --compare memory_refresh=call,delta --as found\nwhen is the release?")
     assert said.count("comparison · memory_refresh") == 1, "once, when all have ended"
@@ -39,12 +39,12 @@ def test_three_policies_in_a_terminal(compare: Shell) -> None:
     assert isinstance(found, Comparison) and list(found.df()["memory_refresh"]) == ["call", "delta"]
     assert (compare.session.turns, dict(compare.session.files)) == (turns, files)
     assert max(map(len, said.splitlines())) <= 100
-
-
-def test_names_are_filled_in_and_a_line_is_compared_too(compare: Shell) -> None:
     said = compare.ok("%%agent --compare memory_refresh=call,delta --as found\nwhere is {hall}?")
     assert "filled in: {hall}" in said and compare.ip.user_ns["found"].prompt == "where is the great hall?"
     assert "comparison" in compare.ok("%agent --compare memory_refresh=call,delta where is {hall}?")
+    said = compare.ok("%%agent --compare memory_refresh=call,delta --keep\nhello")
+    assert "kept as compare-1, compare-2, with a memory of their own" in said
+    assert "compare-2" in compare.ok("%agent threads")
 
 
 @every_row(("typed", "option", "values"), [
@@ -89,12 +89,6 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
 def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> None:
     turns = compare.session.turns
     assert line in compare.fails(f"%%agent --compare {typed}\nhello") and compare.session.turns == turns
-
-
-def test_kept_forks_are_threads(compare: Shell) -> None:
-    said = compare.ok("%%agent --compare memory_refresh=call,delta --keep\nhello")
-    assert "kept as compare-1, compare-2, with a memory of their own" in said
-    assert "compare-2" in compare.ok("%agent threads")
 
 
 def test_what_can_be_typed_is_what_there_is() -> None:

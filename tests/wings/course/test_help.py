@@ -16,7 +16,7 @@ ANSWERS = (
 )
 
 
-def test_the_first_with_their_text_the_others_in_a_line() -> None:
+def test_answers_are_shown_with_their_text_or_in_a_line_and_one_asked_for_by_name_without_a_heading() -> None:
     text = "A line that\n    goes on.\n\n    - one\n    - two\n\n    ```\n    %agent tools\n    ```\n\n    The end."
     also = "  %agent tools [NAME]\n      list the tools\n  Python: session.tools.add(*tools)\n      Add `tools`."
     end = "notebooks/REFERENCE.md has the whole reference"
@@ -25,9 +25,6 @@ def test_the_first_with_their_text_the_others_in_a_line() -> None:
     html = help_view("tools", ANSWERS, 2).html()
     assert "<ul" in html and "<b>help: tools</b> · 3 answers" in html
     assert html.count("see also") == 1 and "session.tools.add(*tools)" in html
-
-
-def test_what_was_asked_for_by_its_name_has_no_heading() -> None:
     view = help_view("", ANSWERS[1:2], 1)
     assert view.text().splitlines()[0] == "%agent tools [NAME]" and "see also" not in view.text()
     assert view.html().startswith("<div") and "answer" not in view.html()
@@ -50,9 +47,11 @@ def test_the_first_answer(words: str, first: tuple[str, str]) -> None:
     assert found(words)[0] == first
 
 
-def test_the_magic_that_asks_comes_first() -> None:
+def test_the_magic_that_asks_comes_first_and_an_unknown_word_finds_nothing() -> None:
     assert [found("show", magic)[0] for magic in ("memory", "skills")] == [("%memory", "show"), ("%skills", "show")]
     assert [found("panel", magic)[0] for magic in ("agent", "memory")] == [("%agent", "panel"), ("%memory", "panel")]
+    assert [found(words) for words in ("nothinglikethis", "xyzzy", "...")] == [[], [], []]
+    assert len(look_up("the agent", entries())) == MOST
 
 
 @every_row(("words", "among"), [
@@ -65,20 +64,12 @@ def test_it_is_among_the_answers(words: str, among: tuple[str, str]) -> None:
     assert among in found(words)
 
 
-def test_an_unknown_word_finds_nothing_and_a_common_one_not_too_much() -> None:
-    assert [found(words) for words in ("nothinglikethis", "xyzzy", "...")] == [[], [], []]
-    assert len(look_up("the agent", entries())) == MOST
-
-
-def test_a_topic_comes_with_its_text_and_others_in_a_line(shell: Shell) -> None:
+def test_a_topic_comes_with_its_text_and_a_subcommand_with_its_usage(shell: Shell) -> None:
     out = shell.ok("%agent help compaction")
     begin = "help: compaction · 8 answers\n\nCompaction: when the window is full\n    A request is counted"
     assert out.startswith(begin) and "see also\n" in out and "%agent compact" in out
     assert out.rstrip().endswith("notebooks/REFERENCE.md has the whole reference") and "![" not in out
     assert shell.session.last is None
-
-
-def test_a_subcommand_comes_first_with_its_usage(shell: Shell) -> None:
     out = shell.ok("%agent help fork")
     sub = subcommand("agent", "fork")
     assert sub is not None and out.splitlines()[0] == f"%agent {sub.usage}"

@@ -28,14 +28,8 @@ def of(kind: str) -> dict[str, Entry]:
 @wing("compare")
 @wing("open")
 @wing("package")
-def test_the_file_is_current() -> None:
+def test_the_file_is_current_and_read_as_it_was_made() -> None:
     assert FILE.read_text(encoding="utf-8") == reference_text(), "python -m tests.support.reference writes it"
-
-
-@wing("compare")
-@wing("open")
-@wing("package")
-def test_what_is_read_of_the_file_is_what_it_was_made_of() -> None:
     assert reference.entries() == entries()
 
 

@@ -41,14 +41,11 @@ def test_a_mistake_shows_what_the_page_says(shell: Shell, mistake: str) -> None:
     shell.session.close()
 
 
-def test_every_notebook_is_in_the_hour_and_in_order() -> None:
+def test_the_page_is_short_has_every_notebook_in_order_and_its_links_lead_somewhere() -> None:
     hour = PAGE.split("\n## One hour\n")[1].split("\n## ")[0]
     assert re.findall(r"\]\((\d\d_\w+\.ipynb)\)", hour) == [path.name for path in ALL]
     minutes = [int(n) for n in re.findall(r"^\| (\d+) ", hour, re.MULTILINE)]
     assert minutes == sorted(minutes) and minutes[0] == 0 and minutes[-1] < 60
-
-
-def test_every_link_leads_somewhere() -> None:
     heads = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.+)$", PAGE, re.M)}
     targets = re.findall(r"\]\(([^)\s]+)\)", PAGE)
     assert len(targets) > 10
@@ -56,9 +53,6 @@ def test_every_link_leads_somewhere() -> None:
         path, _, anchor = target.partition("#")
         assert target.startswith("https://") or not path or (HERE / path).exists(), target
         assert not anchor or anchor in heads, target
-
-
-def test_it_is_short_and_has_no_solution() -> None:
     from tests.wings.course.solutions import SOLUTIONS
 
     assert len(PAGE.splitlines()) < 200 and (ROOT / "tests" / "bench").is_dir()

@@ -149,11 +149,13 @@ def test_a_fork_before_the_compaction_has_the_messages(opened: OpenedSession) ->
         opened.fork("far", at=9)
 
 
-def test_a_tool_that_is_there_is_not_marked(tmp_path: Path) -> None:
+def test_a_tool_that_is_there_is_not_marked_and_calls_of_one_id_are_read_apart(tmp_path: Path) -> None:
     log = Claude().say("u1 Look", "a1 +t ls", "r1 t a.md")
     with Session() as session:
         open_session(log.write(tmp_path / "s.jsonl"), into=session).fork("live")
         assert session.snapshot.messages[-1].text == "a.md"
+    twice().export(tmp_path / "talk.jsonl")
+    assert results(open_session(tmp_path / "talk.jsonl")) == TWICE
 
 
 def test_memory_is_offered_line_by_line(opened: OpenedSession) -> None:
@@ -172,14 +174,13 @@ def test_memory_is_offered_line_by_line(opened: OpenedSession) -> None:
     assert memory.pending() == ()
 
 
-def test_what_a_file_says_is_not_the_users_word(opened: OpenedSession) -> None:
+def test_what_a_file_says_is_not_the_users_word_and_lets_no_instruction_into_memory(
+    opened: OpenedSession, tmp_path: Path
+) -> None:
     opened.fork("live")
     opened.into.run("Hello")
     tools, said = heard(opened.into.graph.get_state(opened.into.config).values)
     assert said == ["Hello"] and "And the south?" in tools
-
-
-def test_a_prompt_of_a_file_does_not_let_an_instruction_into_memory(tmp_path: Path) -> None:
     log = Claude().say(f"u1 {EVE}", "a1 Yes.")
     write = call("write_file", file_path="/AGENTS.md", content=f"- {EVE}\n")
     with Session(model=Scripted(answers=[write, "Done."])) as session:
@@ -235,11 +236,6 @@ def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, 
     assert "And the south?" in opened.export(tmp_path / "it.html").read_text()
 
 
-def test_calls_of_one_id_are_read_back_apart(tmp_path: Path) -> None:
-    twice().export(tmp_path / "talk.jsonl")
-    assert results(open_session(tmp_path / "talk.jsonl")) == TWICE
-
-
 def obeyed(desk: Desk) -> None:
     log = Claude().say(f"u1 {PAGE}", "a1 Noted.")
     open_session(log.write(desk.place / "old.jsonl"), into=desk.s).fork("went-on")
@@ -261,9 +257,6 @@ def test_figures_of_a_file_what_is_not_known_of_them_and_sizes_in_words(tmp_path
     assert sampled([3, 1], [1], 50) == ([3, 1], [1])
     told = [size(n) for n in (1, 999, 1_500, 201_700_000, 3 * 10**9)]
     assert told == ["1 byte", "999 bytes", "1.5 kB", "201.7 MB", "3.0 GB"]
-
-
-def test_an_empty_session_and_one_that_begins_in_the_middle() -> None:
     index = SessionIndex("pi", "pi", "/x.jsonl", "p", (FileTurn(1, ""),), bytes=12)
     text = opened_view(index, "pi-p").text()
     assert "opened · pi · 1 turn " in text and "(no words)" in text and "12 bytes" in text

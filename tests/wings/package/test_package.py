@@ -191,8 +191,10 @@ def test_what_is_allowed_here_is_asked_about_there(tmp_path: Path, monkeypatch: 
     assert waiting.value["name"] == "price"
 
 
-def test_tools_that_live_in_this_kernel_are_named(tmp_path: Path) -> None:
+def test_what_could_not_work_there_is_left_out_and_named(tmp_path: Path) -> None:
     from langchain.agents.middleware import TodoListMiddleware
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.store.memory import InMemoryStore
 
     offers = script(tools=[tool("forecast")])
     with Session(namespace={}, middleware=[TodoListMiddleware()]) as s:
@@ -201,17 +203,17 @@ def test_tools_that_live_in_this_kernel_are_named(tmp_path: Path) -> None:
     assert why(made)["weather__forecast"] == "belongs to the MCP server weather, which this kernel runs"
     assert why(made)["middleware"].startswith("it is an object of this kernel: import it in agent.py")
     assert "notebook_tools.py" not in [one.path for one in made.files]
-
-
-def test_options_of_a_session_alone_are_named(tmp_path: Path) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.store.memory import InMemoryStore
-
     s = session(max_tokens=9, max_cost=1.0, checkpointer=InMemorySaver(), store=InMemoryStore(), max_steps=7)
     made = s.package(tmp_path / "app")
     assert {"max_tokens", "max_cost", "checkpointer", "store"} <= {*why(made)}
     (text,) = (one.content for one in made.files if one.path == "agent.py")
     assert b"max_steps=7" in text and b"max_tokens" not in text
+    s = session(subagents=[{"name": "clerk", "description": "Counts.", "tools": ["list_variables"]}])
+    s.files["/agents/critic.md"] = CRITIC.replace("price", "list_variables")
+    gone = why(s.package(tmp_path / "app"))
+    assert gone["subagent clerk"] == "uses the tool list_variables, which is left out"
+    critic = gone["/agents/critic.md"]
+    assert critic.startswith("does not work there (") and "list_variables" in critic
 
 
 def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
@@ -279,15 +281,6 @@ def test_an_instruction_that_came_out_of_a_tool_stays_unless_you_wrote_it(tmp_pa
     s.memory.write("/AGENTS.md", "- Use tabs.\n")
     s.memory.write("/AGENTS.md", f"- {order}\n")
     assert "files/AGENTS.md" in paths(s.package(tmp_path / "app")), "the user wrote it"
-
-
-def test_a_subagent_that_could_not_work_there_is_left_out(tmp_path: Path) -> None:
-    s = session(subagents=[{"name": "clerk", "description": "Counts.", "tools": ["list_variables"]}])
-    s.files["/agents/critic.md"] = CRITIC.replace("price", "list_variables")
-    gone = why(s.package(tmp_path / "app"))
-    assert gone["subagent clerk"] == "uses the tool list_variables, which is left out"
-    critic = gone["/agents/critic.md"]
-    assert critic.startswith("does not work there (") and "list_variables" in critic
 
 
 def test_what_is_there_is_said_and_never_served_unasked(tmp_path: Path) -> None:

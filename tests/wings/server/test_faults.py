@@ -113,24 +113,21 @@ def test_a_turn_that_ended_while_nobody_heard_it_is_shown_by_resume(server: Loop
     assert [(t.prompt, t.text, t.error) for t in s.turns][1:] == [("unheard", "Late.", None)]
 
 
-def test_an_address_where_nothing_answers_or_that_is_no_model() -> None:
+def test_what_is_not_there_or_no_model_is_one_line(server: LoopbackServer) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     line = fault(lambda: deepnb.Session(graph=f"{url}/echo"))
     assert line == f"no server answers at {url}: start it, then run the cell again"
     with pytest.raises(deepnb.InvalidError, match=r"not a model: session.attach\('http://127.0.0.1:1/x'\) makes"):
         deepnb.Session().use("http://127.0.0.1:1/x")
+    line = fault(lambda: deepnb.Session(graph=f"{server.url}/no"), deepnb.NotFoundError)
+    assert "has no assistant 'no'" in line and line.endswith(f"%agent use {server.url}/echo")
+    server.faults["assistants"] = (200, "hello")
+    assert "is no LangGraph server" in fault(lambda: on(server), deepnb.InvalidError)
 
 
 @every_row("address", ["http://me:word@127.0.0.1/a", "http://127.0.0.1/a?x=1", "http:///a"])
 def test_an_address_that_is_none(address: str) -> None:
     assert "word" not in fault(lambda: deepnb.Session(graph=address)).replace("password", "")
-
-
-def test_what_is_not_there_is_one_line(server: LoopbackServer) -> None:
-    line = fault(lambda: deepnb.Session(graph=f"{server.url}/no"), deepnb.NotFoundError)
-    assert "has no assistant 'no'" in line and line.endswith(f"%agent use {server.url}/echo")
-    server.faults["assistants"] = (200, "hello")
-    assert "is no LangGraph server" in fault(lambda: on(server), deepnb.InvalidError)
 
 
 def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: LoopbackServer, tmp_path: Path) -> None:
