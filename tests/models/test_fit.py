@@ -1,5 +1,6 @@
 """What a provider can't take is never sent to it: odd histories and tools, against servers that refuse what theirs do."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ from deepnb.engine.fit_tools import fit_parameters
 from deepnb.models import windows
 from deepnb.testing import ScriptedModel
 from deepnb.values.turn import ToolStarted
+from tests import DATA
 from tests.support.chat_server import Block, Say, Think, Use
 from tests.support.contract import PROFILE, SETTINGS
 from tests.support.images import png
@@ -129,28 +131,7 @@ REFUSAL = {
     "content": [{"type": "refusal", "refusal": "No."}],
 }  # fmt: skip
 
-SCHEMAS: Mapping[str, Any] = {
-    "arrays without items": object_of(xs={"type": "array"}, y={"type": ["string", "array"]}),
-    "a union at the top": {"anyOf": [object_of(a={"type": "string"}), object_of(b={"type": "string"})]},
-    "a union of what is required": {**object_of(a={"type": "string"}), "oneOf": [{"required": ["a"]}, {"required": []}]},
-    "a reference that leads nowhere": object_of(a={"$ref": "#/$defs/Gone"}),
-    "references inside": {"$ref": "#/$defs/Root",
-        "$defs": {"Root": object_of(a={"$ref": "#/$defs/Root"}, b={"type": "array"})}},
-    "no properties": {"type": "object"}, "a title alone": {"title": "find"},
-    "a type that there is not": object_of(a={"type": "any"}, b={"type": "date"}),
-    "words of JSON Schema that OpenAPI has not": object_of(
-        address={"type": "string", "format": "uri"}, number={"enum": [1, 2, 3]}, kind={"const": "tea"},
-        either={"oneOf": [{"type": "string"}, {"type": "integer"}]}, maybe={"type": ["string", "null"]},
-        several={"type": ["string", "integer", "array"], "items": {"type": "string"}},
-        held={"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "^a"}},
-        much={"type": "integer", "exclusiveMinimum": 0, "multipleOf": 2},
-        part={"allOf": [{"type": "string"}, {"maxLength": 3}]},
-        deep={"type": "array", "items": {**object_of(a={"type": "array"}), "required": ["gone"]}},
-    ),
-    "schemas that are true, empty or of no type": object_of(
-        a=True, b={}, c={"description": "what you like"}, d={"type": "array", "items": True}),
-    "items as a tuple": object_of(a={"type": "array", "items": [{"type": "string"}, {"type": "number"}]}),
-}  # fmt: skip
+SCHEMAS: Mapping[str, Any] = json.loads((DATA / "tool_schemas.json").read_text(encoding="utf-8"))
 KINDS: Mapping[str, Kind] = {
     # names of tools
     "a name with a dot": Kind((calls("multi_tool_use.parallel"), DONE)),

@@ -15,6 +15,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from tests import DATA
 from tests.support.anthropic_server import AnthropicServer
 from tests.support.chat_server import ChatServer, Fail, Say, Think, Use, arguments, words
 from tests.support.openai_server import OpenAIServer
@@ -481,30 +482,8 @@ def _google_schema(where: str, schema: Any) -> Iterator[str]:
     yield from (problem for one in below for problem in _google_schema(f"{where}...", one))
 
 
-_TEXT: Any = {"type": ["string", "null"]}
-_TEXTS: Any = {"type": ["array", "null"], "items": {"type": "string"}}
-_MAP: Any = {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/ToolProperty"}}
-_PROPERTY = {
-    "type": ["object", "null"],
-    "properties": {"anyOf": {"type": ["array", "null"], "items": {"$ref": "#/$defs/ToolProperty"}},
-                   "type": {"anyOf": [_TEXT, _TEXTS]}, "description": _TEXT, "enum": {"type": ["array", "null"]},
-                   "properties": _MAP},
-}  # fmt: skip
-_CALL = {"name": _TEXT, "arguments": {"type": ["object", "null"]}}
-_MESSAGE = {
-    "role": {"enum": ["system", "user", "assistant", "tool"]}, "content": _TEXT, "images": _TEXTS,
-    "tool_calls": {"type": ["array", "null"], "items": {"properties": {"function": {"properties": _CALL}}}},
-}  # fmt: skip
-_TOOL = {"parameters": {"properties": {"type": _TEXT, "required": _TEXTS, "properties": _MAP}}}
-_CHAT = Draft202012Validator(
-    {
-        "$defs": {"ToolProperty": _PROPERTY},
-        "properties": {
-            "messages": {"items": {"properties": _MESSAGE}},
-            "tools": {"items": {"properties": {"function": {"properties": _TOOL}}}},
-        },
-    }
-)  # the fields of the server's own types; it leaves out what it does not know
+_CHAT = Draft202012Validator(json.loads((DATA / "ollama_chat.json").read_text(encoding="utf-8")))
+"""The fields of the server's own types; it leaves out what it does not know."""
 
 
 @dataclass
