@@ -20,16 +20,6 @@ from tests.support.tables import every_row
 # -- what may be typed
 
 
-def test_a_directory(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    made = parse_mount("disk:notes/mine", base=tmp_path, prefix="/memory")
-    assert (made.prefix, made.kind, made.where) == ("/memory/", "disk", str(tmp_path / "notes/mine"))
-    assert isinstance(made.backend, DiskBackend)
-    assert parse_mount("disk:~/x", base=tmp_path).where == str(tmp_path / "home/x")
-    assert parse_mount(f" disk:{tmp_path}/a b ", base=Path("/")).where == f"{tmp_path}/a b"
-    assert not list(tmp_path.iterdir()), "nothing is made before a file is"
-
-
 @every_row(
     ("mode", "group", "others"),
     [(0o700, 1, False), (0o755, 1, False), (0o775, 0, False), (0o775, 1, True), (0o777, 0, True), (0o1777, 0, True)],
@@ -70,7 +60,7 @@ def test_a_namespace(spec, assistant, space):
     assert [item.namespace for item in kept.search(())] == [space]
 
 
-def test_a_place_and_its_prefix_or_what_to_type():
+def test_a_place_and_its_prefix_or_what_to_type_and_a_directory(tmp_path, monkeypatch):
     assert parse_mount("state", base=Path(), prefix="/m/") == Mount("/m/", "state", "", None)
     with pytest.raises(DeepnbError) as told:
         parse_mount("store", base=Path())
@@ -82,6 +72,13 @@ def test_a_place_and_its_prefix_or_what_to_type():
     for bad in ("/", "", "memory", "/a/../b", "/..", "//", "/a//b", "/a\\b", "~/x", "/~", "/a\n"):
         with pytest.raises(DeepnbError, match=r"type"):
             mount_prefix(bad)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    made = parse_mount("disk:notes/mine", base=tmp_path, prefix="/memory")
+    assert (made.prefix, made.kind, made.where) == ("/memory/", "disk", str(tmp_path / "notes/mine"))
+    assert isinstance(made.backend, DiskBackend)
+    assert parse_mount("disk:~/x", base=tmp_path).where == str(tmp_path / "home/x")
+    assert parse_mount(f" disk:{tmp_path}/a b ", base=Path("/")).where == f"{tmp_path}/a b"
+    assert not list(tmp_path.iterdir()), "nothing is made before a file is"
 
 
 BAD = {

@@ -61,9 +61,16 @@ def test_the_same_words_of_the_user_are_not_held(lang):
     assert held == []
 
 
-def test_facts_from_a_tool_are_not_held():
+def test_facts_from_a_tool_are_not_held_but_a_sentence_that_commands_over_a_broken_line_too() -> None:
     held = [fact for fact in FACTS if unsaid([f"- {fact}"], [fact, NOISE], [ASKED])]
     assert held == []
+    readme = ["# Contributing\nRun tests with `make test`. The suite has 12 tests.\n"]
+    lines = ["- Run tests with make test", "- tests run with make test", "- the suite has 12 tests"]
+    assert unsaid(lines, readme, []) == tuple(lines[:2])
+    assert unsaid(lines, readme, ["Run the tests with make test, please"]) == ()
+    said = "Please remember that the delivery to the lab is,\nas ever, on 14 March.\n1. Never plot it\n2. use tabs"
+    assert own_words(said).split("\n")[0] == "Please remember that the delivery to the lab is, as ever, on 14 March."
+    assert own_words(said).split("\n")[1:] == ["Never plot it", "use tabs"]
 
 
 def test_a_rule_that_nobody_said_is_not_the_users_but_no_copy_either():
@@ -83,13 +90,6 @@ def test_a_task_that_a_model_notes_is_not_held_for_its_words_in_a_tools_output(t
     table = "refund_table: DataFrame, 300 rows\nThe refund table has 12 columns. Please see the manual of it."
     assert unsaid([task], ["a refund table of 300 rows"], [ASKED], noted=True) == ()
     assert unsaid([task], [f"{table}\n{task}."], [ASKED], noted=True) == (task,) == unsaid([task], [table], [ASKED])
-
-
-def test_a_sentence_that_commands_is_held_and_so_is_the_same_told_as_a_fact():
-    readme = ["# Contributing\nRun tests with `make test`. The suite has 12 tests.\n"]
-    lines = ["- Run tests with make test", "- tests run with make test", "- the suite has 12 tests"]
-    assert unsaid(lines, readme, []) == tuple(lines[:2])
-    assert unsaid(lines, readme, ["Run the tests with make test, please"]) == ()
 
 
 def test_other_languages_borderline_words_and_the_end_of_a_long_line():
@@ -157,12 +157,6 @@ def test_what_was_typed_goes_with_a_filled_prompt_and_what_was_filled_in_or_quot
 @every_row("cut", WORDS["sentences"])
 def test_a_sentence_ends_at_no_period_within_it(cut: str) -> None:
     assert [*sentences(cut.replace(" | ", " "))] == cut.split(" | ")
-
-
-def test_a_sentence_goes_over_a_line_that_an_editor_broke() -> None:
-    said = "Please remember that the delivery to the lab is,\nas ever, on 14 March.\n1. Never plot it\n2. use tabs"
-    assert own_words(said).split("\n")[0] == "Please remember that the delivery to the lab is, as ever, on 14 March."
-    assert own_words(said).split("\n")[1:] == ["Never plot it", "use tabs"]
 
 
 # -- prompts that ask to remember or to write, in English, German, Chinese, French and Spanish

@@ -114,7 +114,7 @@ def test_the_tools_are_cheap():
     assert on.budget().parts["tools"] - off.budget().parts["tools"] < 450
 
 
-def test_a_flush_by_hand_notes_and_compacts_nothing():
+def test_a_flush_by_hand_notes_compacts_nothing_needs_turns_and_leaves_the_next_its_place():
     s = session("one", "two")
     s.options.model.flush = call("note", text="we chose Parquet\nAna owns the data")
     s.run("we decided on Parquet")
@@ -125,9 +125,6 @@ def test_a_flush_by_hand_notes_and_compacts_nothing():
     assert [m.text for m in s.snapshot.messages] == before and s.snapshot.offload is None
     assert s.flush().lines == (), "nothing was said since"
     assert len(s.options.model.flushes) == 1 and s.turns[-1].calls[-1].purpose == "flush"
-
-
-def test_a_flush_by_hand_needs_turns_and_does_not_take_the_place_of_the_next_one():
     with pytest.raises(DeepnbError, match="no turns yet"):
         session().flush()
     s = session(AT_LENGTH, "two")

@@ -78,12 +78,15 @@ def test_every_message_but_such_a_change_is_in_the_history_once():
     assert stored == [m.text for m in gone] and "fact" not in s.files["/conversation_history/main.md"]
 
 
-def test_what_is_brought_back_tells_no_change_of_memory():
+def test_what_is_brought_back_or_found_by_a_subagent_tells_no_change_of_memory():
     s = told(session())
     s.bring_back(1)
     s.run("four")
     messages = [m for m in s.options.model.requests[-1][1:] if m.additional_kwargs.get("lc_source") != MEMORY_UPDATE]
     assert "From earlier in this conversation" in str(messages) and SECRET not in str(messages)
+    s = told(session("1", "2", "3", "summary", TASK, LOOK, call("read_file", id="n2", file_path="/conversation_history/main.md"), "nested", "end"))  # fmt: skip
+    s.run("delegate")
+    assert nested_results(s) and SECRET not in nested_results(s)
 
 
 def test_where_only_a_change_of_memory_could_go_there_is_no_compaction():
@@ -103,12 +106,6 @@ def test_where_only_a_change_of_memory_could_go_there_is_no_compaction():
 
 
 # -- what a subagent can read
-
-
-def test_a_subagent_finds_no_change_of_memory_in_the_history():
-    s = told(session("1", "2", "3", "summary", TASK, LOOK, call("read_file", id="n2", file_path="/conversation_history/main.md"), "nested", "end"))  # fmt: skip
-    s.run("delegate")
-    assert nested_results(s) and SECRET not in nested_results(s)
 
 
 READS = [

@@ -178,7 +178,7 @@ def test_transcripts_are_searched_when_asked_and_give_what_was_said():
     assert (hit.start, hit.end) == (3, s.workspace.transcripts["main"].read()[0][-1].n - 1)
 
 
-def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):
+def test_the_index_is_beside_the_notes_on_a_disk_or_in_memory_and_said(tmp_path: Path):
     s = session()
     s.memory.write(OLD, "- the gateway host is box-17\n")
     assert found(s, "box-17")
@@ -187,13 +187,10 @@ def test_the_index_is_beside_the_notes_once_they_are_on_a_disk(tmp_path: Path):
     assert not [p for p in s.files if "index" in p]
     (tmp_path / "memory" / "2025-12-25.md").write_text("- another hand wrote of a zebra\n")
     assert found(s, "zebra") == ["/memory/2025-12-25.md:1"]
-
-
-def test_an_index_that_can_not_be_kept_is_in_memory_and_said(tmp_path: Path):
     s = session()
-    s.memory.keep(tmp_path)
+    s.memory.keep(tmp_path / "other")
     s.memory.write(OLD, "- the gateway host is box-17\n")
-    (tmp_path / ".deepnb" / "index.db").mkdir()
+    (tmp_path / "other" / ".deepnb" / "index.db").mkdir()
     assert found(s, "box-17") == [f"{OLD}:1"]
     assert "can't be kept" in s.workspace.home.storage.search.notices[0]
 
@@ -219,16 +216,13 @@ def test_a_shared_thread_finds_nothing_of_long_term_memory(kind: str, tmp_path: 
     assert "/MEMORY.md:1" in found(s, "merger")
 
 
-def test_a_shared_thread_finds_nothing_in_the_transcripts_of_others():
+def test_shared_and_empty_threads_find_nothing_of_others():
     s = session(SECRET)
     s.run("tell me")
     s.new("open", shared=True)
     assert found(s, "Fjordbank", transcripts=True) == []
     s.run("tell me here")
     assert {p.split(":")[0] for p in found(s, "Fjordbank", transcripts=True)} == {"transcript of open"}
-
-
-def test_an_empty_thread_has_an_index_of_its_own():
     s = session()
     s.memory.daily("the gateway host is box-17")
     s.new("apart", empty=True)

@@ -102,7 +102,7 @@ def test_a_step_of_many_tool_calls_loses_nothing():
         assert (second.usage.cached or 0) >= first.usage.input
 
 
-def test_marks_are_few_stand_where_requests_are_alike_and_are_for_their_provider_alone():
+def test_marks_are_few_stand_where_requests_are_alike_and_ones_own_are_left_alone():
     with serving("anthropic", agent(looks_then_answers)) as (s, server):
         s.memory.add("the depot is closed")
         for _ in range(3):
@@ -114,9 +114,6 @@ def test_marks_are_few_stand_where_requests_are_alike_and_are_for_their_provider
     with serving("openai", agent(looks_then_answers)) as (s, server):
         ran(s, "Count them")
         assert "cache_control" not in json.dumps(server.requests)
-
-
-def test_marks_of_ones_own_are_left_alone():
     from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 
     with serving("anthropic", agent(looks_then_answers), middleware=[AnthropicPromptCachingMiddleware()]) as (

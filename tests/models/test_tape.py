@@ -111,12 +111,15 @@ def test_a_text_without_ids_and_times_is_the_same_object(text):
     assert masked(text, days_near(NOW)) is text
 
 
-def test_a_date_far_from_the_recording_is_a_word():
+def test_a_date_far_from_the_recording_is_a_word_and_one_of_the_day_of_asking_is_found():
     near = days_near(NOW)
     assert masked("since 2024-05-01, 2026-11-22 and 2026-11-24T01:02:03Z", near) == "since 2024-05-01, <day> and <time>"
     expected = "at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2"
     assert masked("at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2", near) == expected
     assert masked("<Thing object at 0x7f3a2c10>", near) == "<Thing object at <id>>"
+    asked = TapeForm(days_near("2027-01-05")).parts([{"role": "user", "text": "note 2027-01-05"}], [])
+    recorded = request("note 2026-11-23")
+    assert asked.key == recorded.key and index(recorded).exchanges(asked)
 
 
 @every_row(
@@ -220,12 +223,6 @@ def test_the_nearest_request_shares_most_and_is_most_alike():
         tape.exchanges(request("a"))
     with pytest.raises(NotOnTapeError, match="which is empty"):
         index().exchanges(request("a"))
-
-
-def test_times_of_other_days_are_found_once_these_days_are_given():
-    asked = TapeForm(days_near("2027-01-05")).parts([{"role": "user", "text": "note 2027-01-05"}], [])
-    recorded = request("note 2026-11-23")
-    assert asked.key == recorded.key and index(recorded).exchanges(asked)
 
 
 def test_keys_are_known_by_their_values(monkeypatch):

@@ -139,7 +139,7 @@ def test_an_error_answers_what_else_asks_it(file):
     assert {"InternalServerError", "OpenAIError"} <= {kind.__name__ for kind in type(error).__mro__}
 
 
-def test_a_model_that_does_not_stream_and_one_that_reports_usage(file):
+def test_models_that_do_not_stream_report_usage_or_think_are_replayed_alike(file):
     class Whole(Scripted):
         def _should_stream(self, **_: Any) -> bool:
             return False
@@ -151,8 +151,6 @@ def test_a_model_that_does_not_stream_and_one_that_reports_usage(file):
         same(a, b)
         assert b.text == "done" and b.files["/a.md"] == "x"
 
-
-def test_thoughts_beside_the_answer_are_kept(file):
     class Thinks(Scripted):
         def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
             for piece in ("let me", " see"):

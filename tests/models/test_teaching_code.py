@@ -59,11 +59,16 @@ def test_a_plot_a_variable_or_a_figure_is_code_that_runs_once_it_is_approved(que
     assert [e.status for e in turn.events if isinstance(e, ToolEnded) and e.name == "run_python"] == ["ok"]
 
 
-def test_what_came_of_it_is_said_with_its_figures() -> None:
+def test_what_came_of_it_is_said_as_the_result_says_it() -> None:
     _, turn = played("plot units by region")
     assert turn.text == "By region, the total of units in sales is highest for South (18) and lowest for West (11)."
     _, turn = played("put the total units by region into a variable totals")
     assert turn.text.endswith("It is in the variable `totals`.")
+    done = Step("run_python", {"code": "the user's own"}, "kind\na    70\nb    80\nName: units, dtype: int64")
+    said = move("plot units by kind", *INSPECTED, done, tools=WITH_CODE)
+    assert isinstance(said, str) and "total" not in said and "b    80" in said
+    use = move("plot units by kind", *INSPECTED, tools=WITH_CODE)
+    assert isinstance(use, Use) and "units_by_kind_2 = t.groupby" in use.args["code"]
 
 
 def test_it_corrects_a_misspelt_column_once_and_asks_again() -> None:
@@ -110,14 +115,6 @@ INSPECTED = (
     ),
 )
 WITH_CODE = TOOLS | {"query_table", "run_python", "propose_cell"}
-
-
-def test_it_says_what_the_result_says_and_leaves_a_variable_in_use_alone() -> None:
-    done = Step("run_python", {"code": "the user's own"}, "kind\na    70\nb    80\nName: units, dtype: int64")
-    said = move("plot units by kind", *INSPECTED, done, tools=WITH_CODE)
-    assert isinstance(said, str) and "total" not in said and "b    80" in said
-    use = move("plot units by kind", *INSPECTED, tools=WITH_CODE)
-    assert isinstance(use, Use) and "units_by_kind_2 = t.groupby" in use.args["code"]
 
 
 @every_row("request_", ["plot units by region", "give me a cell that adds 1"])

@@ -149,7 +149,7 @@ def test_chunks_are_the_text_and_units_lie_in_them(lines: list[str]) -> None:
 # -- what is mended
 
 
-def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
+def test_a_damaged_index_is_made_anew_or_filled_by_the_next_update(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     made(path).close()
     path.write_bytes(b"SQLite format 3\0" + b"this is no database at all, " * 400)
@@ -160,6 +160,11 @@ def test_a_damaged_index_is_made_anew_and_it_is_said(tmp_path: Path) -> None:
         "the search index was made from 3 files",
     ]
     assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"SQLite format 3\0this is no database")
+    index.close()
+    path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
+    index = Index(path)
+    assert index.search("hoopoe") == [] and index.update(dict(NOTES)).changed == 3
+    assert index.search("hoopoe") and "was damaged" in index.notices[0]
 
 
 def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -186,15 +191,6 @@ def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Pa
         Index(path)
     with pytest.raises(DeepnbError, match="is not a directory"):
         Index(tmp_path / "no" / "i.db")
-
-
-def test_without_a_source_a_damaged_index_is_filled_by_the_next_update(tmp_path: Path) -> None:
-    path = tmp_path / "i.db"
-    made(path).close()
-    path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
-    index = Index(path)
-    assert index.search("hoopoe") == [] and index.update(dict(NOTES)).changed == 3
-    assert index.search("hoopoe") and "was damaged" in index.notices[0]
 
 
 @every_row("seed", range(6))

@@ -45,11 +45,16 @@ def test_a_frame_has_its_lines_what_failed_and_the_variables() -> None:
     ]  # fmt: skip
 
 
-def test_frames_of_libraries_are_a_line_each_and_few() -> None:
+def test_a_long_message_is_cut_a_deep_recursion_short_and_libraries_are_a_line_each() -> None:
     shown = text("import pandas as pd\nt = pd.Series([1], index=['a'])", "t.loc['b']")
     frames = [line for line in shown.splitlines() if line.startswith("  File pandas")]
     assert 1 <= len(frames) <= 4 and "more frames of libraries" in shown
     assert "raise KeyError(key)" not in shown
+    assert len(text("raise ValueError('x' * 1_000_000)")) <= BUDGET
+    shown = text("def down(n):\n    return down(n + 1)", "down(0)")
+    assert len(shown) < 1_000 and "more frames of this code)" in shown and "RecursionError" in shown
+    both = text("def a(n):\n    return b(n)\ndef b(n):\n    return a(n)", "a(0)")
+    assert len(both) < 2_500
 
 
 def test_an_error_in_a_file_of_the_project_is_shown_with_its_source(tmp_path: Any, monkeypatch: Any) -> None:
@@ -130,14 +135,6 @@ def test_it_keeps_to_its_budget_and_keeps_the_message(budget: int) -> None:
     error = fails(cell.replace("a / 0", "1 / 0"))
     shown = error_text(error, cell_label, budget)
     assert len(shown) <= budget and shown.endswith("ZeroDivisionError: division by zero")
-
-
-def test_a_long_message_is_cut_and_a_deep_recursion_stays_short() -> None:
-    assert len(text("raise ValueError('x' * 1_000_000)")) <= BUDGET
-    shown = text("def down(n):\n    return down(n + 1)", "down(0)")
-    assert len(shown) < 1_000 and "more frames of this code)" in shown and "RecursionError" in shown
-    both = text("def a(n):\n    return b(n)\ndef b(n):\n    return a(n)", "a(0)")
-    assert len(both) < 2_500
 
 
 @every_row(

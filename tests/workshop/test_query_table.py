@@ -204,10 +204,7 @@ def test_dates_are_grouped_by_a_period_also_those_of_an_index(by, text):
     assert query("t", {}, [by], {}, [], "", 20, {}) == text
 
 
-def test_the_tool_changes_nothing_for_approvals():
+def test_the_tool_changes_nothing_and_its_schema_costs_less_than_250_tokens():
     assert Effects(lambda path: False).of("query_table", {"table": "sales"}) == "reads"
-
-
-def test_its_schema_costs_less_than_250_tokens():
     (tool,) = (t for t in described(namespace_tools({})) if t.name == "query_table")
     assert o200k(tool_text(tool)) < 250

@@ -294,11 +294,8 @@ def rows(shell: Shell) -> list[list[str]]:
     return [line.split() for line in shell.ok("%agent jobs").splitlines()[3:] if line]
 
 
-def test_none_yet(shell: Shell) -> None:
-    assert shell.ok("%agent jobs").strip().endswith("no background jobs yet: %%agent --bg starts one")
-
-
 def test_it_says_how_to_see_and_stop_it_and_other_cells_run(jobs: Shell) -> None:
+    assert jobs.ok("%agent jobs").strip().endswith("no background jobs yet: %%agent --bg starts one")
     said = jobs.ok("%%agent --bg --model waits\nlook around")
     assert said.strip() == "job 1 was started in thread job-1: %agent jobs lists it, %agent jobs stop 1 stops it"
     waits_at_gate(jobs)

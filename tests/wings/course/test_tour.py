@@ -93,15 +93,13 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
     assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
 
 
-def test_lab_without_jupyterlab_is_one_line(monkeypatch, capsys):
+def test_lab_runs_the_command_or_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path) -> None:
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
-    assert main(["lab"]) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
+        assert main(["lab"]) == 1
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err == 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n'
-
-
-def test_lab_runs_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ran: list[list[str]] = []
     monkeypatch.chdir(tmp_path)
 

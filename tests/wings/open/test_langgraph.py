@@ -107,11 +107,16 @@ def talk(path, *prompts, thread="main"):
     return path
 
 
-def test_a_plain_graph(tmp_path):
-    session = open_session(talk(tmp_path / "a.db", "one", "two"))
+def test_a_plain_graph_and_a_table_without_task_path(tmp_path):
+    path = talk(tmp_path / "a.db", "one", "two")
+    session = open_session(path)
     assert [(t.prompt, len(t.calls)) for t in session.index.turns] == [("one", 1), ("two", 1)]
     assert session.content(2).text == "re: two"
     assert (session.index.context, session.index.window) == (None, None)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE writes DROP COLUMN task_path")
+        connection.commit()
+    assert [t.prompt for t in open_session(path).index.turns] == ["one", "two"]
 
 
 def test_threads(tmp_path):
@@ -153,14 +158,6 @@ def test_what_is_only_in_the_wal_is_seen_and_nothing_changes(tmp_path):
             assert [t.prompt for t in open_session(path).index.turns] == ["one"]
             assert {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in path.parent.iterdir() if p.is_file()} == before
         agent.invoke({"messages": [HumanMessage("the writer was not blocked")]}, config())
-
-
-def test_a_table_without_task_path(tmp_path):
-    path = talk(tmp_path / "a.db", "one", "two")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE writes DROP COLUMN task_path")
-        connection.commit()
-    assert [t.prompt for t in open_session(path).index.turns] == ["one", "two"]
 
 
 def test_the_thread_that_holds_a_sessions_memory_is_no_session(tmp_path):

@@ -50,7 +50,9 @@ def test_every_view_of_each_format(name: str, tmp_path: Path, shell: Shell) -> N
     assert stamps(tmp_path) == before
 
 
-def test_a_directory_lists_what_is_below_it(shell: Shell, tmp_path: Path) -> None:
+def test_a_directory_lists_what_is_below_it_and_may_have_a_plain_name(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claude_file(tmp_path / "a")
     (tmp_path / "b c").mkdir()
     graph_file(tmp_path / "b c")
@@ -66,16 +68,13 @@ def test_a_directory_lists_what_is_below_it(shell: Shell, tmp_path: Path) -> Non
         *("langgraph-main", "langgraph-older", "claude-code-1f0c2a3b")
     ]
     assert "main" in shell.ok(f"%agent open --list '{tmp_path}/b c/sessions.db'")
+    monkeypatch.chdir(tmp_path)
+    assert shell.ok("%agent open a").startswith("sessions")
+    assert "rule-based model" in shell.ok("%agent open sesame")
 
 
 def sessions(shell: Shell):
     return shell.ip._deepnb.sessions
-
-
-def test_a_directory_may_have_a_plain_name(shell: Shell, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(file.parent.parent)
-    assert shell.ok(f"%agent open {file.parent.name}").startswith("sessions")
-    assert "rule-based model" in shell.ok("%agent open sesame")
 
 
 @every_row("line", [
