@@ -4,19 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import DeepnbError
 from deepnb.memory.daily import Recall, addition, bare, candidates, entries
-from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock, session
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import call, unasked
+from tests.support.scripted import call, results, unasked
 from tests.support.tables import every_row
 
 TODAY = "/memory/2026-03-02.md"
-
-
-def results(s: Session) -> list[str]:
-    return [e.result for e in s.last.events if isinstance(e, ToolEnded) and not e.path]
 
 
 # -- writing

@@ -15,17 +15,13 @@ from deepnb.memory.layers import Scope
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Compacted, ToolEnded
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import Scripted, call, session, unasked
+from tests.support.scripted import Scripted, call, sent, session, unasked
 from tests.support.tables import every_row
 
 SECRET = "the merger is in May"
 TASK = call("task", id="t1", description="look around", subagent_type="general-purpose")
 LOOK = call("grep", id="n1", pattern="merger", path="/", output_mode="content")
 COMPACTS: dict[str, Any] = {"trigger": ("messages", 6), "keep": ("messages", 1)}
-
-
-def sent(s: Session, call: int = -1) -> str:
-    return "\n".join(str(m.content) for m in s.options.model.requests[call])
 
 
 def nested_results(s: Session) -> str:

@@ -13,7 +13,7 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.backends.wrapper import ChosenFiles
 from deepnb.running.sources import Places, SourceMount, source, with_source, without_source
-from tests.support.scripted import Scripted, call, session
+from tests.support.scripted import Scripted, call, prompt, sent, session
 
 
 @pytest.fixture(autouse=True)
@@ -30,14 +30,6 @@ def put(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
-
-
-def system(s: Session) -> str:
-    return str(s.options.model.requests[-1][0].content)
-
-
-def sent(s: Session) -> str:
-    return "\n".join(str(m.content) for m in s.options.model.requests[-1])
 
 
 def on_disk(place: Path) -> dict[str, str]:
@@ -61,7 +53,7 @@ def test_two_files_of_one_directory_are_both_in_the_prompt_and_written_where_the
     assert s.memory.sources == ("/AGENTS.md", "/sources/two/a.md", "/sources/two/b.md")
     assert list(s.workspace.home.storage.mounts) == ["/sources/two/"]
     s.run("go")
-    assert "- of a" in system(s) and "- of b" in system(s)
+    assert "- of a" in prompt(s) and "- of b" in prompt(s)
     assert on_disk(work) == {"two/a.md": "- of a, too\n", "two/b.md": "- of b, too\n"}
 
 
@@ -90,7 +82,7 @@ def test_the_same_file_again_changes_nothing(work: Path, again: str):
     assert s.memory.add_source(again.format(work=work)) == ("/sources/two/a.md",)
     assert (s.memory.joined, s.memory.sources, s.graph) == before
     s.run("go")
-    assert system(s).count("- of a") == 1
+    assert prompt(s).count("- of a") == 1
 
 
 @pytest.mark.parametrize("order", [("project", "AGENTS.md"), ("AGENTS.md", "project")])
@@ -102,7 +94,7 @@ def test_a_projects_own_file_by_its_path_is_joined_in_once(work: Path, order: tu
     for name in (*order, ".deepagents/AGENTS.md", "notes.md"):
         s.memory.add_source(name)
     s.run("go")
-    assert [system(s).count(f"- of {w}") for w in ("the project", "deepagents", "the notes")] == [1, 1, 1]
+    assert [prompt(s).count(f"- of {w}") for w in ("the project", "deepagents", "the notes")] == [1, 1, 1]
     assert len(s.memory.joined) == 1, "one directory is one mount"
     prefix = s.memory.joined[0].prefix
     assert prefix == ("/project/" if order[0] == "project" else "/sources/project/")
@@ -123,7 +115,7 @@ def test_user_and_project_and_a_project_elsewhere_stand_beside_each_other(
     s.memory.add_source("project")
     assert [one.prefix for one in s.memory.joined] == ["/user/", "/project/", "/project-2/"]
     s.run("go")
-    assert all(f"- of {w}" in system(s) for w in ("the user", "the project", "another"))
+    assert all(f"- of {w}" in prompt(s) for w in ("the user", "the project", "another"))
 
 
 def test_what_the_user_mounted_keeps_its_path(work: Path):
@@ -149,7 +141,7 @@ def test_a_file_of_the_directory_in_which_memory_is_kept_is_memory_already(work:
     assert s.memory.add_source("AGENTS.md") == ("/AGENTS.md",)
     assert s.memory.add_source("notes.md") == ("/project/notes.md",)
     s.run("go")
-    assert [system(s).count(f"- of the {w}") for w in ("project", "notes")] == [1, 1]
+    assert [prompt(s).count(f"- of the {w}") for w in ("project", "notes")] == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["two", "two/a.txt", "folder.md", "a\0.md", "~nobody-has-this/a.md", ""])
@@ -213,8 +205,8 @@ def test_user_and_project_are_taken_out_by_their_names(work: Path, name: str):
     files = {"user": ("/user/AGENTS.md",), "project": ("/project/.deepagents/AGENTS.md", "/project/AGENTS.md")}
     assert gone == files[name] and len(s.memory.joined) == 1
     s.run("go")
-    assert ("- of the user" in system(s)) is (name == "project")
-    assert ("- of the project" in system(s)) is (name == "user")
+    assert ("- of the user" in prompt(s)) is (name == "project")
+    assert ("- of the project" in prompt(s)) is (name == "user")
 
 
 @pytest.mark.parametrize("name", ["user", "project", "two/b.md", "/sources/two/b.md", "/AGENTS.md"])
@@ -251,11 +243,11 @@ def test_a_thread_with_a_memory_of_its_own_has_sources_of_its_own(work: Path):
     assert s.memory.joined == ()
     s.memory.add_source("x/two/a.md")
     s.run("in apart")
-    assert "- of x/two" in system(s) and "- of two" not in system(s)
+    assert "- of x/two" in prompt(s) and "- of two" not in prompt(s)
     s.memory.remove_source("x/two/a.md")
     s.switch("main")
     s.run("in main")
-    assert "- of two" in system(s) and "- of x/two" not in system(s)
+    assert "- of two" in prompt(s) and "- of x/two" not in prompt(s)
 
 
 def test_exactly_the_joined_files_can_be_written_seen_and_removed(work: Path):

@@ -97,15 +97,6 @@ def test_a_server_that_is_not_there():
     assert "teaching model" in s.run("Hello").text
 
 
-def test_a_stream_that_breaks_off_in_a_tool_call(server):
-    whole = b'data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":null}]}\n\n'
-    head = b'{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"write_file","arguments":"{\\"file_pa"}}]}'
-    server.answers[:] = [Raw(whole % head), Say("Sorry.")]
-    s = Session(model=chat(server))
-    s.run("hi")
-    assert dict(s.files) == {} and s.run("again").text == "Sorry."
-
-
 def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch):
     refused(r"no model 'ofline': session.use\('offline'\)", resolve, "ofline")
     refused(r"no model 'zzzz': session.use\(PROVIDER:MODEL\)", resolve, "zzzz")

@@ -40,7 +40,7 @@ def ask(kind: str, name: str, i: int) -> str:
     return (name, f"what did we decide on {name}?", f"why is {name} failing again")[i % 3]
 
 
-def ranks(files: dict[str, str], most: int = 10_000) -> tuple[list[tuple[str, str, str]], int]:
+def ranks(files: dict[str, str]) -> tuple[list[tuple[str, str, str]], int]:
     """Every identifier whose first hit lacks it, with its kind and the query; and the number of chunks."""
     random = Random(3)
     kinds = planted(random)
@@ -64,15 +64,10 @@ def ranks(files: dict[str, str], most: int = 10_000) -> tuple[list[tuple[str, st
     return missed, chunks
 
 
-def test_they_are_found_first_among_two_thousand_chunks() -> None:
-    missed, _ = ranks(markdown(1.0))
-    assert missed == []
-
-
-@pytest.mark.nightly
-def test_they_are_found_first_among_ten_thousand_chunks() -> None:
-    missed, chunks = ranks(markdown(5.3))
-    assert chunks >= 10_000 and missed == []
+@pytest.mark.parametrize(("megabytes", "count"), [(1.0, 2_000), pytest.param(5.3, 10_000, marks=pytest.mark.nightly)])
+def test_they_are_found_first(megabytes: float, count: int) -> None:
+    missed, chunks = ranks(markdown(megabytes))
+    assert chunks >= count and missed == []
 
 
 @every_row("fusion", ["rank", "weight"])

@@ -10,7 +10,7 @@ from deepnb.testing import ScriptedModel as Scripted
 from deepnb.testing import call
 from deepnb.values.turn import ToolEnded
 
-__all__ = ["TASK", "Paid", "Scripted", "call", "calls", "prompt", "results", "says", "session", "unasked"]
+__all__ = ["TASK", "Paid", "Scripted", "call", "calls", "prompt", "results", "says", "sent", "session", "unasked"]
 
 
 def session(*answers: Any, **options: Any) -> Session:
@@ -31,6 +31,10 @@ def says(s: Session, *answers: Any) -> None:
 
 def prompt(s: Session) -> str:
     return str(s.options.model.requests[-1][0].text)
+
+
+def sent(s: Session, request: int = -1) -> str:
+    return "\n".join(str(m.content) for m in s.options.model.requests[request])
 
 
 def results(s: Session) -> list[str]:
