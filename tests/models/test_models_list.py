@@ -1,9 +1,10 @@
 """Which models can be used here, what is known of them, and the line that makes another usable."""
 
 import importlib.util
-import socket
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -16,10 +17,69 @@ from deepnb.models.windows import OllamaModel, ollama_models
 from deepnb.values.agent import ModelInfo
 from deepnb.values.turn import Notice
 from deepnb.views.agent import models_view
+from tests.support.chat_server import Quiet, free_port, serving
 from tests.support.compactions import AT_LENGTH
-from tests.support.ollama_server import OllamaServer
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
+
+
+@dataclass
+class OllamaServer:
+    """A small Ollama on loopback: which models it has, what they can do, and a chat with one answer."""
+
+    models: Mapping[str, Sequence[str] | None]
+    says: str = "Hello from this machine."
+    asked: list[str] = field(default_factory=list)
+    context: Mapping[str, int] = field(default_factory=dict)
+    loaded: Mapping[str, int] = field(default_factory=dict)
+    reads: int = 30  # tokens of each prompt, as it reports them
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    host: str = ""
+    drip: threading.Event | None = None  # answers come a byte at a time, without end, until it is set
+
+    def answer(self, path: str, body: dict[str, Any]) -> Any:
+        self.asked.append(path)
+        if path == "/api/tags":
+            return {"models": [{"name": name, "model": name} for name in self.models]}
+        if path == "/api/show":
+            can = self.models[body["model"]]
+            info = {"general.architecture": "qwen2", "qwen2.context_length": self.context.get(body["model"])}
+            shown = {"model_info": info} if info["qwen2.context_length"] else {}
+            return shown if can is None else {"capabilities": list(can), **shown}
+        if path == "/api/ps":
+            running = ((name, n) for name, n in self.loaded.items())
+            return {"models": [{"name": name, "model": name, "context_length": n} for name, n in running]}
+        self.bodies.append(body)
+        said = {"role": "assistant", "content": self.says}
+        counts = {"prompt_eval_count": self.reads, "eval_count": 5}
+        return {"model": body["model"], "created_at": "2026-01-01T00:00:00Z", "message": said, "done": True} | counts
+
+    def __enter__(self) -> Any:
+        outer = self
+
+        class Handler(Quiet):
+            def do_GET(self) -> None:  # noqa: N802
+                self._send(outer.answer(self.path, {}))
+
+            def do_POST(self) -> None:  # noqa: N802
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                self._send(outer.answer(self.path, body))
+
+            def _send(self, value: Any) -> None:
+                self.send_response(200)
+                self.end_headers()
+                if outer.drip is not None:
+                    while not outer.drip.wait(0.02):
+                        self.wfile.write(b" ")
+                        self.wfile.flush()
+                self.wfile.write(json.dumps(value).encode() + b"\n")
+
+        self._serving = serving(Handler)
+        self.host = self._serving.__enter__().removeprefix("http://")
+        return self
+
+    def __exit__(self, *how: Any) -> None:
+        self._serving.__exit__(*how)
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +89,11 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
         if one.key:
             monkeypatch.delenv(one.key, raising=False)
     monkeypatch.setattr(keys, "_KEPT", {})
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{free.getsockname()[1]}")
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{free_port()}")
 
 
 @pytest.fixture
-def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
     with OllamaServer({"qwen3:8b": ["completion", "tools", "thinking"], "llava": ["vision", "tools"]}) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.host)
         yield server
@@ -102,13 +160,13 @@ def test_a_model_in_use_that_lost_its_key_says_what_is_missing(monkeypatch):
     assert (one.usable, one.note) == (False, "in use") and one.do.startswith("%agent key openai")
 
 
-def test_the_models_of_an_ollama_on_loopback_and_what_is_missing(serving, monkeypatch):
+def test_the_models_of_an_ollama_on_loopback_and_what_is_missing(listed, monkeypatch):
     assert ollama_models() == (OllamaModel("qwen3:8b", False, True), OllamaModel("llava", True, True))
     found = rows(Session())
     assert found["ollama:qwen3:8b"] == ModelInfo("ollama:qwen3:8b", True, None, False, None, "on this machine")
     assert found["ollama:llava"].sees is True and "ollama" not in found
     s = Session("ollama:qwen3:8b")
-    assert s.run("hi").text == "Hello from this machine." and serving.asked[-1] == "/api/chat"
+    assert s.run("hi").text == "Hello from this machine." and listed.asked[-1] == "/api/chat"
     without(monkeypatch, "langchain_ollama")
     assert rows(Session())["ollama:llava"].do == "%pip install langchain-ollama"
 
