@@ -9,7 +9,6 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.gate import redact
 from deepnb.models import keys
-from deepnb.models.keys import PROVIDERS
 from tests.support.chat_server import Fail, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.openai_server import OpenAIServer
@@ -28,14 +26,6 @@ from tests.support.tables import every_row
 
 KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"
 """No rule knows it by its shape."""
-
-
-@pytest.fixture(autouse=True)
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (one.key for one in PROVIDERS.values() if one.key):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(keys, "_KEPT", {})
-    monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from langchain_ollama import ChatOllama
 
 from deepnb import DeepnbError, Session
-from deepnb.models import keys, windows
+from deepnb.models import windows
 from deepnb.models.keys import PROVIDERS
 from deepnb.models.windows import OllamaModel, ollama_models
 from deepnb.values.agent import ModelInfo
@@ -83,12 +83,8 @@ class OllamaServer:
 
 
 @pytest.fixture(autouse=True)
-def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key anywhere, and no Ollama: nothing listens at the port that was free just now."""
-    for one in PROVIDERS.values():
-        if one.key:
-            monkeypatch.delenv(one.key, raising=False)
-    monkeypatch.setattr(keys, "_KEPT", {})
+def no_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens at the port that was free just now."""
     monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{free_port()}")
 
 

@@ -5,7 +5,6 @@ import base64
 import json
 import uuid
 from datetime import date, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +225,6 @@ def test_the_nearest_request_shares_most_and_is_most_alike():
 
 
 def test_keys_are_known_by_their_values(monkeypatch):
-    monkeypatch.setattr(import_module("deepnb.gate.credentials"), "OWN", set())
     monkeypatch.setenv("OPENAI_API_KEY", "the-local-one")
     monkeypatch.setenv("MY_SECRET_TOKEN", "Zk3vQ9xLw7Rt2Bn8")
     monkeypatch.setenv("SOME_FOLDER", "/home/somebody-else")
