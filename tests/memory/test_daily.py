@@ -8,6 +8,7 @@ from deepnb import DeepnbError
 from deepnb.memory.daily import Recall, addition, bare, candidates, entries
 from tests.support.clock import Clock, session
 from tests.support.compactions import AT_LENGTH
+from tests.support.refusals import refused
 from tests.support.scripted import call, results, unasked
 from tests.support.tables import every_row
 
@@ -35,8 +36,7 @@ def test_the_user_adds_to_todays_note_under_the_time():
 @every_row("text", ["", "  \n ", "- "])
 def test_nothing_to_note_is_one_line(text: str):
     s = session()
-    with pytest.raises(DeepnbError, match=r"nothing to note: session.memory.daily"):
-        s.memory.daily(text)
+    refused(r"nothing to note: session.memory.daily", s.memory.daily, text)
     assert not s.files
 
 
@@ -162,24 +162,20 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
 def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
     s = session()
     s.memory.daily("the gateway host is box-17")
-    with pytest.raises(DeepnbError, match="nothing is proposed yet"):
-        s.memory.promote(1, yes=True)
+    refused("nothing is proposed yet", s.memory.promote, 1, yes=True)
     s.memory.promote()
-    with pytest.raises(DeepnbError, match="no entry 2: choose from 1 to 1"):
-        s.memory.promote(2, yes=True)
+    refused("no entry 2: choose from 1 to 1", s.memory.promote, 2, yes=True)
     assert "/MEMORY.md" not in s.files
     s = session()
     s.memory.daily("the gateway host is box-17")
     s.memory.promote()
     s.memory.write(TODAY, "- another\n")
-    with pytest.raises(DeepnbError, match="changed since"):
-        s.memory.promote(1, yes=True)
+    refused("changed since", s.memory.promote, 1, yes=True)
     assert "/MEMORY.md" not in s.files
     s = session()
     s.memory.daily("the gateway host is box-17")
     s.new("open", shared=True)
-    with pytest.raises(DeepnbError, match="not available in a shared thread"):
-        s.memory.promote()
+    refused("not available in a shared thread", s.memory.promote)
 
 
 def test_numbers_are_those_of_what_was_shown():

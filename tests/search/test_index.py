@@ -14,7 +14,8 @@ from deepnb.search import Index, Updated
 from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
-from deepnb.values.errors import DeepnbError, RefusedError
+from deepnb.values.errors import RefusedError
+from tests.support.refusals import refused
 from tests.support.tables import every_row
 
 NOTES = {
@@ -179,18 +180,15 @@ def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Pa
     db.commit()
     db.close()
     before = path.read_bytes()
-    with pytest.raises(DeepnbError, match=r"another program's database: give the index its own path"):
-        Index(path)
+    refused(r"another program's database: give the index its own path", Index, path)
     assert path.read_bytes() == before
     path = tmp_path / "i.db"
     made(path).close()
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 999")
     db.close()
-    with pytest.raises(DeepnbError, match="newer deepnb"):
-        Index(path)
-    with pytest.raises(DeepnbError, match="is not a directory"):
-        Index(tmp_path / "no" / "i.db")
+    refused("newer deepnb", Index, path)
+    refused("is not a directory", Index, tmp_path / "no" / "i.db")
 
 
 @every_row("seed", range(6))

@@ -10,7 +10,7 @@ from deepnb import Session, open_session
 from deepnb.engine import keys
 from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
-from deepnb.values.errors import DeepnbError, NotFoundError
+from deepnb.values.errors import NotFoundError
 from deepnb.values.files import file_diffs
 from deepnb.views.bar import sampled
 from deepnb.views.budget import BudgetView
@@ -20,6 +20,7 @@ from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 from deepnb.wings.open.view import open_cell, opened_view, size
 from tests.memory.test_whose_words import PAGE, Desk, foreign_as_the_users
 from tests.session.test_records import TWICE, results, twice
+from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -87,8 +88,7 @@ def test_its_memory_turn_by_turn_its_history_and_what_a_search_finds(opened: Ope
 ])  # fmt: skip
 def test_nothing_can_be_changed(opened: OpenedSession, act) -> None:
     before = stamps(Path(opened.index.path).parent)
-    with pytest.raises(DeepnbError, match=r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N"):
-        act(opened)
+    refused(r"was opened to be read: session.fork\(NAME, at=N\) goes on from its turn N", act, opened)
     assert len(opened.turns) == 3 and stamps(Path(opened.index.path).parent) == before
 
 
@@ -219,8 +219,7 @@ def test_an_attached_graph_has_no_forks_of_it(tmp_path: Path) -> None:
 
     with Session(graph=GRAPHS["question"].make(tmp_path)) as session:
         opened = open_session(claude_file(tmp_path), into=session)
-        with pytest.raises(DeepnbError, match="a graph of your own can't go on from an opened session"):
-            opened.fork("live")
+        refused("a graph of your own can't go on from an opened session", opened.fork, "live")
 
 
 def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, tmp_path: Path) -> None:
