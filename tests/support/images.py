@@ -8,7 +8,7 @@ def png(width: int, height: int, more: bytes = b"") -> bytes:
     """A grey picture; `more` is data after its end."""
     rows = zlib.compress(b"".join(b"\0" + b"\x80" * width for _ in range(height)))
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", head) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"") + more
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"") + more
 
 
 def gif(width: int, height: int) -> bytes:
@@ -20,5 +20,5 @@ def jpeg(width: int, height: int) -> bytes:
     return b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + b"\xff\xc0" + struct.pack(">H", len(frame) + 2) + frame
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -18,7 +18,7 @@ from deepnb.values.image import (
     image_type,
     with_markers,
 )
-from tests.support.images import gif, jpeg, png
+from tests.support.images import chunk, gif, jpeg, png
 from tests.support.tables import every_row
 
 
@@ -47,10 +47,6 @@ def test_markers_of_images_that_the_prompt_does_not_name_stand_below_it():
 
 
 SECRET = b"qu13t" + b"-R1ver!88"
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def segment(mark: int, data: bytes) -> bytes:
