@@ -161,7 +161,8 @@ def test_a_damaged_index_is_made_anew_or_filled_by_the_next_update(tmp_path: Pat
         "the search index was made from 3 files",
     ]
     assert (tmp_path / "i.db.damaged").read_bytes().startswith(b"SQLite format 3\0this is no database")
-    index.close()
+    path = tmp_path / "j.db"
+    made(path).close()
     path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
     index = Index(path)
     assert index.search("hoopoe") == [] and index.update(dict(NOTES)).changed == 3
