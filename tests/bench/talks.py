@@ -37,12 +37,11 @@ PASSAGE = 1600
 TOKENS = 2000  # a token is four characters
 CATEGORIES = {1: "several turns", 2: "time", 3: "inference", 4: "one turn"}
 TOOL = "memory_search"
-COLUMNS = ("some@1", "some@6", "some@10", "all@6", "2000t", "2000t*", "tokens")
+COLUMNS = ("some@6", "2000t", "2000t*")
 NOTE = (
-    "some@k: one of the turns that answer is in the first k passages (of at most 1,600 characters); all@6: all of\n"
-    "them are. 2000t: the share of them in the first of these passages that fit into 2,000 tokens; 2000t*: the same\n"
-    "where search is given that budget (tokens=2000), and so makes its passages shorter and more; tokens: how much of\n"
-    "that budget these take."
+    "some@6: one of the turns that answer is in the first 6 passages (of at most 1,600 characters). 2000t: the share\n"
+    "of them in the first of these passages that fit into 2,000 tokens; 2000t*: the same where search is given that\n"
+    "budget (tokens=2000), and so makes its passages shorter and more."
 )
 
 Search = Callable[[str, int | None, int | None], list[Hit]]  # query, number of passages, budget in tokens -> passages
@@ -180,12 +179,9 @@ class Passages:
 
 
 def measure(question: Question, search: Search) -> tuple[float, ...]:
-    hits = search(question.text, 40, None)
-    found = [_found(question, hit) for hit in hits]
-    some = [float(any(found[:k])) for k in (1, 6, 10)]
-    all_ = float(frozenset().union(*found[:6]) == question.evidence)
-    best = list(_affordable(search(question.text, None, TOKENS)))
-    return (*some, all_, _recall(question, _affordable(hits)), _recall(question, best), sum(map(_cost, best)) / 4)
+    hits, best = search(question.text, 40, None), search(question.text, None, TOKENS)
+    some = float(any(_found(question, hit) for hit in hits[:6]))
+    return some, _recall(question, _affordable(hits)), _recall(question, _affordable(best))
 
 
 def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
@@ -195,14 +191,10 @@ def _found(question: Question, hit: Hit) -> frozenset[tuple[str, int]]:
 def _affordable(hits: Sequence[Hit]) -> Iterator[Hit]:
     room = TOKENS * 4
     for hit in hits:
-        room -= _cost(hit)
+        room -= len(hit.text) + len(hit.heading) + 1
         if room < 0:
             return
         yield hit
-
-
-def _cost(hit: Hit) -> int:
-    return len(hit.text) + len(hit.heading) + 1
 
 
 def _recall(question: Question, hits: Iterable[Hit]) -> float:
@@ -228,8 +220,7 @@ def table(found: dict[str, dict[str, list[tuple[float, ...]]]]) -> str:
         for kind in sorted(by, key=lambda key: (key != "all", key)):
             means = [sum(column) / len(column) for column in zip(*by[kind], strict=True)]
             label = name if kind == "all" else ""
-            figures = "".join(f"{mean:9.3f}" for mean in means[:-1])
-            lines.append(f"{label:24}{kind:18}{len(by[kind]):6}  {figures}{means[-1]:9.0f}")
+            lines.append(f"{label:24}{kind:18}{len(by[kind]):6}  {''.join(f'{mean:9.3f}' for mean in means)}")
     return "\n".join(lines)
 
 
