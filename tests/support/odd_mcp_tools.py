@@ -37,8 +37,8 @@ def text(said: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=said)])
 
 
-def _read(gives: dict[str, Any] | None = None, **row: Any) -> Odd:
-    kind: Any = ErrorData if gives and "code" in gives else CallToolResult
+def _read(gives: Any = None, **row: Any) -> Odd:
+    kind = ErrorData if gives and "code" in gives else CallToolResult
     return Odd(**row, gives=gives and kind.model_validate(gives))
 
 
