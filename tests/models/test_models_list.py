@@ -233,7 +233,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
         yield server
 
 
-def test_the_window_is_sent_and_is_that_which_is_listed_set_or_loaded(ollama: OllamaServer) -> None:
+def test_the_window_is_sent_and_is_that_which_is_listed_or_set(ollama: OllamaServer) -> None:
     s = Session("ollama:qwen3:8b", namespace={})
     for given, window in ((None, 8_192), (16_384, 16_384), (100_000, 40_960)):
         s.configure(max_input_tokens=given)
@@ -247,6 +247,9 @@ def test_the_window_is_sent_and_is_that_which_is_listed_set_or_loaded(ollama: Ol
     s = Session("mine", namespace={"mine": ChatOllama(model="qwen3:8b", num_ctx=12_000)})
     s.run("hi")
     assert ollama.bodies[-1]["options"]["num_ctx"] == s.rule.window == 12_000
+
+
+def test_a_model_that_is_loaded_stays_as_it_is(ollama: OllamaServer) -> None:
     ollama.loaded = {"qwen3:8b": 32_768}
     s = Session("ollama:qwen3:8b", namespace={})
     s.run("hi")

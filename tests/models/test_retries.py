@@ -70,6 +70,7 @@ def test_each_wait_is_twice_as_long_or_as_the_provider_says_and_a_long_one_is_sa
     failed(s)
     assert waits == [1.0, 2.0, 4.0, 8.0]
     waits.clear()
+    server.requests.clear()
     headers = [{"retry-after": "8"}, {"retry-after-ms": "1500"}]
     s = session(provider, server, [*(Fail(429, "slow down", one) for one in headers), Say("Here.")])
     assert s.run("hi").text == "Here." and waits == [8.0, 1.5]
