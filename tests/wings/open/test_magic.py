@@ -58,6 +58,9 @@ def test_a_directory_lists_what_is_below_it_and_may_have_a_plain_name(
     graph_file(tmp_path / "b c")
     shown = shell.ok(f"%agent open {tmp_path}")
     assert shown.startswith(f"sessions in {tmp_path} · 3\n")
+    monkeypatch.chdir(tmp_path)
+    assert shell.ok("%agent open a").startswith("sessions")
+    assert "rule-based model" in shell.ok("%agent open sesame")
     cells = [line.strip() for line in shown.splitlines() if line.startswith("  %agent")]
     graph = f"%agent open '{tmp_path}/b c/sessions.db' --thread"
     assert cells == [f"{graph} main", f"{graph} older", f"%agent open {tmp_path}/a/claude.jsonl"]
@@ -68,9 +71,6 @@ def test_a_directory_lists_what_is_below_it_and_may_have_a_plain_name(
         *("langgraph-main", "langgraph-older", "claude-code-1f0c2a3b")
     ]
     assert "main" in shell.ok(f"%agent open --list '{tmp_path}/b c/sessions.db'")
-    monkeypatch.chdir(tmp_path)
-    assert shell.ok("%agent open a").startswith("sessions")
-    assert "rule-based model" in shell.ok("%agent open sesame")
 
 
 def sessions(shell: Shell):
