@@ -72,10 +72,10 @@ def test_an_edit_leaves_other_line_ends_alone(place: Place):
     result = place.backend.edit(path, "two", "zwei", replace_all=True)
     assert (result.error, result.path, result.occurrences) == (None, path, 2)
     assert place.data("/t.md") == b"eins zwei\nzwei\n"
-    place.put({"/t.md": "one\r\ntwo\r\n", "/mixed.md": "one\r\ntwo\nthree"})
-    assert place.backend.edit(place.base + "/t.md", "two", "2").error is None
+    place.put({"/crlf.md": "one\r\ntwo\r\n", "/mixed.md": "one\r\ntwo\nthree"})
+    assert place.backend.edit(place.base + "/crlf.md", "two", "2").error is None
     assert place.backend.edit(place.base + "/mixed.md", "two", "2").error is None
-    assert place.data("/t.md") == b"one\r\n2\r\n" and place.data("/mixed.md") == b"one\r\n2\nthree"
+    assert place.data("/crlf.md") == b"one\r\n2\r\n" and place.data("/mixed.md") == b"one\r\n2\nthree"
 
 
 def test_delete_takes_a_directory_and_not_its_namesakes_and_what_is_missing_is_said(place: Place):

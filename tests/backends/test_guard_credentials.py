@@ -137,7 +137,7 @@ def test_uploaded_or_in_the_name_of_a_file(tmp_path: Path):
     refused(s, tried)
     key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     with pytest.raises(DeepnbError, match="path itself holds a credential"):
-        session(tmp_path).files[f"/memory/{key}.md"] = "x"
+        s.files[f"/memory/{key}.md"] = "x"
 
 
 def test_by_a_tool_of_the_users_own(tmp_path: Path):
