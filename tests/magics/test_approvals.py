@@ -27,13 +27,6 @@ def test_the_teaching_model_asks_and_a_word_lets_it_go_on(shell: Shell, work):
     assert (work / "report.md").read_text() == "hello world\n"
 
 
-def test_the_answer_goes_where_the_prompt_said_though_it_waited(shell: Shell, work):
-    shell.ok(ASK.replace("%agent", "%agent --as answer"))
-    assert "answer" not in shell.ip.user_ns
-    shell.ok("%agent approve")
-    assert shell.ip.user_ns["answer"] == "I wrote 1 line to /work/report.md."
-
-
 def test_edit(shell: Shell, work):
     shell.ok(ASK)
     assert "lacks 'content'" in shell.fails('%agent edit {"file_path": "/work/b.md"}')
