@@ -14,8 +14,9 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from deepnb.search.keys import Scores
 from deepnb.search.phrases import in_english, only_fillers
-from deepnb.search.words import Scores, folded
+from deepnb.search.words import folded
 
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from deepnb.search.keys import Keys, Scores, among, ordinal_range, values_at
 from deepnb.search.scoring import ENOUGH, Concept, Postings, how_often, idf, unique
-from deepnb.search.words import Keys, Scores, among, ordinal_range, values_at
 
 K1, B = 1.5, 0.8
 """Higher than for lines: how often a word stands in a page, and how long that is, says more."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from deepnb.search.database import Database
 from deepnb.search.days import Span, day_of, nearness
+from deepnb.search.keys import HEAD, LAST, Keys, Scores, among, chunk_range, chunks_of, file_range, values_at
 from deepnb.search.passages import SCALES, UNIT, Chunks, Row, windows
 from deepnb.search.scoring import (
     EXACT,
@@ -36,24 +37,7 @@ from deepnb.search.scoring import (
     unique,
     units_of,
 )
-from deepnb.search.words import (
-    CJK,
-    HEAD,
-    LAST,
-    LONGEST,
-    MARK,
-    Keys,
-    Query,
-    Scores,
-    Vocabulary,
-    among,
-    chunk_range,
-    chunks_of,
-    file_range,
-    pairs,
-    terms,
-    values_at,
-)
+from deepnb.search.words import CJK, LONGEST, MARK, Query, Vocabulary, pairs, terms
 
 _VERBS = """
 arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun, bend bent,

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES
-from deepnb.search.words import CJK, HEAD, Keys, Scores, among, chunks_of, content_hash, lengths_of
+from deepnb.search.keys import HEAD, Keys, Scores, among, chunks_of, lengths_of
+from deepnb.search.words import CJK, content_hash
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
