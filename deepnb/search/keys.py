@@ -64,3 +64,9 @@ def among(keys: Keys, some: Keys) -> NDArray[np.bool_]:
     if not len(some):
         return np.zeros(len(keys), np.bool_)
     return np.asarray(some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys)
+
+
+def unique(*parts: Keys) -> Keys:
+    """In order, each once; numpy's own hashes first and takes several times as long."""
+    keys = np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
