@@ -276,9 +276,8 @@ def _html(text: str, name: Name) -> Column | None:
     at = sum(1 for _ in _HTML_CELL().finditer(text, start, name.start)) - 1
     rows = list(islice(_HTML_ROW().finditer(text, name.stop, name.stop + _ROWS * 100), _ROWS))
     cells = [next(islice(_HTML_CELL().finditer(text, *row.span()), max(at, 0), None), None) for row in rows]
-    return Column(
-        tuple(Value(*m.span(1), m[1], False) for m in cells if m), name.stop, rows[-1].end() if rows else start
-    )
+    values = tuple(Value(*m.span(1), m[1], False) for m in cells if m)
+    return Column(values, name.stop, rows[-1].end() if rows else start)
 
 
 def _printed(text: str, name: Name) -> Column | None:

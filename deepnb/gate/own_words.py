@@ -206,9 +206,8 @@ def _less_pasted(text: str) -> str:
 
 def _is_task(words: str) -> bool:
     line = words.strip().rstrip(":：")
-    return bool(
-        _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))
-    )
+    asks = _ASKS().search(line) and not _REQUEST().search(line)
+    return bool(asks or _TASK().search(line) or _TELLS().search(words))
 
 
 # -- What a user forbids, asks to remember and says of themselves, sentence by sentence

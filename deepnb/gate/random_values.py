@@ -202,14 +202,9 @@ def _drawn(value: str) -> str:
     if _ANY_UUID().fullmatch(value):
         return "uuid"
     plain = _OTHER().sub("", value)
-    if (
-        len(plain) < _LEAST
-        or 6 * (len(value) - len(plain)) > len(value)
-        or not shapes.is_random(plain)
-        or shapes.stand_in(value)
-        or shapes.is_alphabet(value)
-        or shapes.is_name(value)
-    ):
+    if len(plain) < _LEAST or 6 * (len(value) - len(plain)) > len(value) or not shapes.is_random(plain):
+        return ""
+    if shapes.stand_in(value) or shapes.is_alphabet(value) or shapes.is_name(value):
         return ""
     if shapes.is_hexadecimal(plain):
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
@@ -237,11 +232,8 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
     after = text[end : end + _AFTER].partition("\n")[0]
     if _ACCESS_ID().search(line) or _ACCESS_ID().search(after):
         return "secret", "a long random value beside the id of an access key"
-    if (
-        "://" in line.rpartition(" ")[2]
-        or _NO_SECRET_SAID().search(line[-40:])
-        or _NO_SECRET_SAID().match(after.lstrip(" (["))
-    ):
+    is_none = _NO_SECRET_SAID().search(line[-40:]) or _NO_SECRET_SAID().match(after.lstrip(" (["))
+    if is_none or "://" in line.rpartition(" ")[2]:
         return None
     if drawn != "uuid" and (_SECRECY_SAID().search(line) or _SAID_AFTER().match(after)):
         return "token", "a long random value that is called a key"
@@ -261,13 +253,8 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     last = words[-1]
     if len(words) == 1 and last in _PLAIN:
         return None
-    if (
-        any(map(_VENDOR().fullmatch, words))
-        or last in _SECRECY
-        or (last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid")
-    ):
-        return found[1]
-    return None
+    ends_so = last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid"
+    return found[1] if ends_so or last in _SECRECY or any(map(_VENDOR().fullmatch, words)) else None
 
 
 def _words(name: str) -> list[str]:

@@ -134,12 +134,10 @@ def token_like(value: str) -> bool:
     """Return whether the value of `token = ...` is a token, not a word, a number, a path or code."""
     if len(value) < 8 or len(value.split(None, 1)) != 1 or value.isdigit() or stand_in(value):
         return False
-    code = _CODE().match(value)
-    if (
-        code and (code.group()[-1] in "([{:" or len(max(_PIECES().findall(value), key=len, default="")) < 16)
-    ) or _FILE().search(value[-64:]):
+    longest = max(map(len, _PIECES().findall(value)), default=0)
+    if (code := _CODE().match(value)) and (code[0][-1] in "([{:" or longest < 16):
         return False
-    if is_name(value) or _NUMBER().fullmatch(value):
+    if _FILE().search(value[-64:]) or is_name(value) or _NUMBER().fullmatch(value):
         return False
     for piece in _PIECES().findall(value[:512]):
         digits = sum(c.isdigit() for c in piece)
@@ -168,25 +166,21 @@ def _is_encoded(value: str) -> bool:
 
 def _words_and_sign(value: str) -> bool:
     """Return whether words with signs can only be a password: `Winter-River!`, `otter&lamp`, `otter_OtmrM`, four with hyphens."""
+    if len(value) < 8 or not value[0].isalpha() or any(c in "()[]{}<>/\\\"'`:;,=|" for c in value):
+        return False
     words = re.split(r"[^A-Za-z]", value)
     odd = any(len(word) >= 4 and _CAMEL().match(word) is None for word in words)
     signed = len(words) > 2 and value[-1] in "!#$%^&*+~" and value.lower() != value
     within = len(words) == 2 and min(map(len, words)) >= 4 and value[len(words[0])] in "!#$%^&*"
     phrase = len(words) >= 4 and min(map(len, words)) >= 3 and value.count("-") == len(words) - 1
-    return (
-        len(value) >= 8
-        and value[0].isalpha()
-        and (odd or signed or within or phrase)
-        and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
-    )
+    return odd or signed or within or phrase
 
 
 def _is_code(value: str, quoted: bool = False) -> bool:
     """Return whether a value is a call, an index or, without quotes, an attribute."""
     code = _CODE().match(value)
-    return code is not None and (
-        code[0][-1] in "([{:" or not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
-    )
+    attribute = not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
+    return code is not None and (code[0][-1] in "([{:" or attribute)
 
 
 def _drawn(value: str) -> bool:
@@ -205,13 +199,9 @@ def password_like(value: str, *, plain: bool = False, quoted: bool = False) -> b
     if digits:
         return len(value) >= 5 and (letters > 0 or digits >= 4) and _FILE().search(value[-64:]) is None
     if letters < len(value):
-        inner = any(c in "!@#$%^&*+~?" for c in value[:-1])
-        return (
-            (inner and letters >= 3 and len(value) >= 7)
-            or (plain and value.replace("-", "").replace("_", "").isalpha())
-            or _words_and_sign(value)
-            or _is_encoded(value)
-        )
+        signed = letters >= 3 and len(value) >= 7 and any(c in "!@#$%^&*+~?" for c in value[:-1])
+        words = plain and value.replace("-", "").replace("_", "").isalpha()
+        return signed or words or _words_and_sign(value) or _is_encoded(value)
     if plain and len(value) >= 5:
         return True
     return len(value) >= 8 and value.isascii() and (_CAMEL().match(value) is None or _is_encoded(value))
@@ -248,14 +238,8 @@ def basic_pair(value: str) -> bool:
         user, colon, password = plain.decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
         return False
-    return (
-        bool(colon)
-        and user != "Aladdin"
-        and user.isprintable()
-        and password.isprintable()
-        and len(password) >= 3
-        and not stand_in(password)
-    )
+    known = user == "Aladdin" or stand_in(password)
+    return bool(colon) and not known and len(password) >= 3 and f"{user}{password}".isprintable()
 
 
 def strong_password_like(value: str, *, quoted: bool = False) -> bool:
