@@ -104,10 +104,9 @@ _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.I
 # pass: ..., pass | ...
 _PASS_GIVEN = regex(r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]")  # fmt: skip
 _OTHER_KEYS = regex(
-    r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
+    r"(?i)(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
     r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"  # s3_
     r"[_-]?\Z",
-    re.IGNORECASE,
 )
 _LABEL = regex(r"[A-Za-z_.-]{0,24}\Z")
 

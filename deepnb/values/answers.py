@@ -43,9 +43,8 @@ _GAP = regex(r"[\s,;]*")
 _NAME = regex(r"(?:functions?\.)?([\w-]{1,80})(?::\d+)?")  # functions.note:0
 _XML = regex(r"<function=([\w-]{1,80})>")  # <function=note>
 _PAIR = regex(
-    r"<parameter=(\w+)>\n?(.*?)\n?</parameter>"  # <parameter=text>likes tea</parameter>
+    r"(?s)<parameter=(\w+)>\n?(.*?)\n?</parameter>"  # <parameter=text>likes tea</parameter>
     r"|<arg_key>(\w+)</arg_key>\s*<arg_value>(.*?)</arg_value>",  # <arg_key>text</arg_key><arg_value>likes tea</arg_value>
-    re.DOTALL,
 )
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "params", "tool_input")

@@ -27,7 +27,7 @@ _BROKEN = frozenset(_BROKEN_TEXT.split())
 _REFUSED = frozenset({400, 413, 422, 500})
 """Statuses with which servers refuse a request as too long."""
 _OVERFLOW = re.compile(
-    r"context_length_exceeded|ContextWindowExceeded"  # OpenAI, LiteLLM
+    r"(?i)context_length_exceeded|ContextWindowExceeded"  # OpenAI, LiteLLM
     r"|maximum context length|maximum model length"  # OpenAI, vLLM
     r"|exceed(?:s|ed)? (?:\S+ ){0,2}context (?:length|size|window|limit)"  # exceeds the available context size
     r"|context (?:length|size|window|limit) exceeded"
@@ -37,7 +37,6 @@ _OVERFLOW = re.compile(
     r"|prompt (?:is )?too long|maximum prompt length"  # Anthropic, Ollama, xAI
     r"|input tokens exceed the configured limit|(?:input|prompt) token count .{0,40}exceeds"  # OpenAI, Gemini
     r"|`inputs` tokens .{0,40}must be <=|too large for model with",  # text-generation-inference, Mistral
-    re.IGNORECASE,
 )
 _WINDOWS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -53,11 +52,10 @@ _WINDOWS = tuple(
 )
 """Where a refusal says how many tokens there may be, the surest first."""
 _NO_TOOLS = re.compile(
-    r"(?P<jinja>--jinja)|(?P<vllm>--enable-auto-tool-choice)"  # llama.cpp, vLLM: "auto" tool choice requires ...
+    r"(?i)(?P<jinja>--jinja)|(?P<vllm>--enable-auto-tool-choice)"  # llama.cpp, vLLM: "auto" tool choice requires ...
     r"|(?:does not|doesn't) support (?:the )?(?:tool|function)"  # Ollama: qwen does not support tools
     r"|support(?:s|ing)? tool use"  # OpenRouter: No endpoints found that support tool use
     r"|tool[ _](?:use|call(?:ing|s))\W+(?:is|are) not supported",  # Groq: `tool calling` is not supported
-    re.IGNORECASE,
 )
 _LEAST_WINDOW = 256
 _LONGEST = 300
