@@ -19,6 +19,9 @@ from deepnb.values.text import Listing, short_repr, whole
 
 ALL_FILES = "{*,.*}"
 """The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
+RESULTS = "/large_tool_results/"
+RECORDS = ("/conversation_history/", RESULTS)
+"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
 
 
 def utf8(content: bytes | None) -> str | None:
