@@ -16,6 +16,7 @@ from typing import Any
 from deepnb.gate import credentials, redact
 from deepnb.values.errors import NotFoundError
 from deepnb.values.files import FileDiff
+from deepnb.values.text import rebuilt
 
 _OVERLOADED = frozenset({"overloaded_error", "overloaded"})
 _QUOTA = frozenset({"insufficient_quota", "billing_error"})
@@ -98,9 +99,8 @@ def model_failure(error: BaseException) -> ModelFailure | None:
     if is_overflow(error):
         return ModelFailure("the request is too long for the model", refusal(error), "shorten it")
     if (at := next((e for e in chain if status_of(e) is not None), None)) is not None:
-        return _by_status(
-            status_of(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at)
-        )
+        again = _header(at, "x-should-retry") != "false"
+        return _by_status(status_of(at) or 0, _kind(at), _words(at), again, _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
     where = f"at {host}" if (host := next(filter(None, map(host_of, chain)), "")) else ""
     if names & _NOT_MADE:
@@ -202,29 +202,22 @@ def hide_credentials(error: BaseException, sent: Iterable[str]) -> None:
 
     Those in the texts that were `sent` are found in whatever form the provider quotes them.
     """
-    values = {  # each word of a credential in these texts, and what stands for it
-        word: f"[redacted: {found.kind}]"
-        for text in sent
-        for found in credentials(text)
-        for word in text[found.start : found.end].split()
-        if len(word) >= _SHORTEST
-    }
+    found = ((text[one.start : one.end].split(), one.kind) for text in sent for one in credentials(text))
+    marks = {word: f"[redacted: {kind}]" for words, kind in found for word in words if len(word) >= _SHORTEST}
     for one in causes(error):
-        one.args = tuple(_hidden(arg, values) for arg in one.args)
+        one.args = tuple(_hidden(arg, marks) for arg in one.args)
         for name in ("message", "body", "error"):
             with suppress(AttributeError):  # it has none, or the class says what it is
-                setattr(one, name, _hidden(getattr(one, name), values))
+                setattr(one, name, _hidden(getattr(one, name), marks))
 
 
-def _hidden(value: Any, values: Mapping[str, str]) -> Any:
-    if type(value) is dict:
-        return {key: _hidden(item, values) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_hidden(item, values) for item in value)
-    if isinstance(value, str):
-        value = redact(value)
-        for word, mark in values.items():
-            value = value.replace(word, mark)
+def _hidden(value: Any, marks: Mapping[str, str]) -> Any:
+    """Return a value without the words of credentials, each of which has its mark."""
+    if not isinstance(value, str):
+        return rebuilt(value, lambda item: _hidden(item, marks))
+    value = redact(value)
+    for word, mark in marks.items():
+        value = value.replace(word, mark)
     return value
 
 

@@ -362,8 +362,7 @@ class BroughtBack:
         for section, message in self.messages:
             by_section.setdefault(section, []).append(message.number)
         words = [
-            f"message{'s' if len(numbers) > 1 else ''} {ranges(numbers)} of section {section}"
-            for section, numbers in by_section.items()
+            f"message{'s' * (len(of) > 1)} {ranges(of)} of section {section}" for section, of in by_section.items()
         ]
         return f"{', '.join(words)} ({'' if self.exact else '~'}{self.tokens:,} token{'' if self.tokens == 1 else 's'})"
 
