@@ -66,9 +66,8 @@ class Chat:
         if not os.path.isdir(cwd):
             raise InvalidError(f"cwd can't be {cwd!r}", "give the path of a directory")
         self._client, self._cwd = client, cwd
-        here = (
-            "threads and memory are kept in this process only: --keep DIR and --persist FILE of `deepnb acp` keep them"
-        )
+        keep = "--keep DIR and --persist FILE of `deepnb acp` keep them"
+        here = f"threads and memory are kept in this process only: {keep}"
         self._notes = [here] if setup.keep is None and setup.persist is None else []
         """What is to be said before the next answer."""
         self.session = setup.session()
