@@ -4,8 +4,6 @@ English and Chinese, and what `phrases` makes of other languages; a date in figu
 to a given day. A date without a year is of the latest year that has anything of it, and half as much of the years before.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What is asked of an index, and what a search gives: passages with their place, within a reader's budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date

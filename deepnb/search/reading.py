@@ -4,8 +4,6 @@ A question asks "where did he go?", and the note says "went". Between two commas
 a form that is of two words ("left", "ground") has the forms of both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One session of the protocol: a session of deepnb in one of its threads, whose name is the id that the client knows."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
