@@ -23,7 +23,8 @@ from tests.widgets.test_panels import html
 SKILL = "/skills/tidy/SKILL.md"
 TEXT = "---\nname: tidy\ndescription: Tidies tables up\n---\n\nDrop the empty rows first.\n"
 LARGE = os.environ.get("DEEPNB_EXAMPLES") == "large"
-NEW = [(home, random.randrange(10**6)) for home in ("kernel", "directory") for _ in range(10 * LARGE)]
+SEEDS = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID"))  # the same in all processes of a run, new in each run
+NEW = [(home, SEEDS.randrange(10**6)) for home in ("kernel", "directory") for _ in range(10 * LARGE)]
 
 
 def deploy(place: str) -> str:
