@@ -28,14 +28,10 @@ GREP_SECONDS = float(protocol.DEFAULT_GREP_TIMEOUT)
 _SEARCHED = 10 * 1024 * 1024
 """Bytes of the largest file that is searched, as of upstream's backend."""
 
-_CODES = {
-    errno.ENOENT: protocol.FILE_NOT_FOUND,
-    errno.EISDIR: protocol.IS_DIRECTORY,
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), protocol.PERMISSION_DENIED),
-    **dict.fromkeys(
-        (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST), protocol.INVALID_PATH
-    ),
-}
+_INVALID = (errno.EINVAL, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EEXIST)
+_CODES = {errno.ENOENT: protocol.FILE_NOT_FOUND, errno.EISDIR: protocol.IS_DIRECTORY}
+_CODES |= dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), protocol.PERMISSION_DENIED)
+_CODES |= dict.fromkeys(_INVALID, protocol.INVALID_PATH)
 _FAILED = (OSError, UnicodeError)
 
 
@@ -57,9 +53,8 @@ class DiskBackend(protocol.BackendProtocol):
         try:
             data = self.tree.read(_file(file_path))
             if not is_text(file_path):
-                return protocol.ReadResult(
-                    file_data=protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
-                )
+                whole = protocol.FileData(content=base64.b64encode(data).decode(), encoding="base64")
+                return protocol.ReadResult(file_data=whole)
             return utils.slice_read_response(protocol.FileData(content=data.decode(), encoding="utf-8"), offset, limit)
         except _FAILED as error:
             return protocol.ReadResult(error=_message("reading file", file_path, error, missing="File {} not found"))
@@ -96,9 +91,8 @@ class DiskBackend(protocol.BackendProtocol):
                 return protocol.EditResult(error=result)
             self.tree.write(at, result[0].encode())
         except _FAILED as error:
-            return protocol.EditResult(
-                error=_message("editing file", file_path, error, missing="Error: File {} not found")
-            )
+            why = _message("editing file", file_path, error, missing="Error: File {} not found")
+            return protocol.EditResult(error=why)
         return protocol.EditResult(path=file_path, occurrences=result[1])
 
     def delete(self, file_path: str) -> protocol.DeleteResult:
@@ -195,11 +189,8 @@ class DiskBackend(protocol.BackendProtocol):
                         unread.append(f"{_path(at)}: {_why(error)}")
                         continue
                     lines = [] if b"\0" in data[:8192] else data.decode(errors="replace").split("\n")
-                    matches += [
-                        protocol.GrepMatch(path=_path(at), line=n, text=line.removesuffix("\r"))
-                        for n, line in enumerate(lines, 1)
-                        if pattern in line
-                    ]
+                    found = ((n, line.removesuffix("\r")) for n, line in enumerate(lines, 1) if pattern in line)
+                    matches += [protocol.GrepMatch(path=_path(at), line=n, text=line) for n, line in found]
                 if max_count is not None and len(matches) > max_count:
                     break
         except TimeoutError:

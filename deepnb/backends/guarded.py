@@ -18,24 +18,13 @@ from deepnb.backends.disk import as_it_stands, replace_text
 from deepnb.backends.journal import is_journal
 from deepnb.backends.merge import Merged, all_crlf, merge
 from deepnb.backends.record import USER_READER, HeldChange, Record
-from deepnb.backends.writer import (
-    OWN,
-    RECORDS,
-    RESULTS,
-    added_lines,
-    credential_in,
-    is_withheld,
-    to_ask_about,
-    unfit,
-    writer,
-    writing,
-)
+from deepnb.backends.writer import OWN, added_lines, credential_in, is_withheld, to_ask_about, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import is_text
 from deepnb.gate import credentials, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
-from deepnb.values.files import ALL_FILES, utf8
+from deepnb.values.files import ALL_FILES, RECORDS, RESULTS, utf8
 from deepnb.values.lazy import nothing
 
 _NO_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")

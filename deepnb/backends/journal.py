@@ -91,11 +91,8 @@ def from_json(line: str) -> Entry:
     data: Mapping[str, Any] = json.loads(line)
     names = {f.name for f in fields(Entry)}
     known = {k: v for k, v in data.items() if k in names}
-    if "conflicts" in known:
-        known["conflicts"] = tuple(
-            Conflict(int(c["line"]), str(c["kept"]), str(c["written"])) for c in known["conflicts"]
-        )
-    return Entry(**known)
+    conflicts = (Conflict(int(c["line"]), str(c["kept"]), str(c["written"])) for c in known.pop("conflicts", ()))
+    return Entry(**known, conflicts=tuple(conflicts))
 
 
 def entries(text: str) -> tuple[Entry, ...]:

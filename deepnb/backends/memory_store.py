@@ -32,9 +32,8 @@ class MemoryStoreBackend(SplitBackend):
 
     def append(self, path: str, line: str, *, typed: str = "") -> str | None:
         """Add a line to the end of a file, if the guard lets it pass; return the error, if any."""
-        return guard_refusal(path, "", typed or line, writer().heard) or append_text(
-            self.owner(path), path, f"{line}\n"
-        )
+        refusal = guard_refusal(path, "", typed or line, writer().heard)
+        return refusal or append_text(self.owner(path), path, f"{line}\n")
 
     def memory(self) -> dict[str, Any]:
         """Return nothing: another agent's graph on a server has a memory of its own."""

@@ -110,9 +110,7 @@ def _changes(old: list[str], a: Sequence[Hunk], b: Sequence[Hunk]) -> Iterator[_
     while at < len(left):
         start, stop = left[at][:2]
         sides: tuple[list[Hunk], list[Hunk]] = ([], [])
-        while at < len(left) and (
-            left[at][0] < stop or left[at][:2] == (start, stop) == (stop, stop) or not any(sides)
-        ):
+        while at < len(left) and (left[at][0] < stop or left[at][:2] == (start, stop) == (stop, stop)):
             sides[left[at][2]].append(left[at][3])
             stop = max(stop, left[at][1])
             at += 1

@@ -93,9 +93,8 @@ class MountedBackend(CompositeBackend):
             owned = self._owned(prefix, result.matches)
             found += [info for info in owned if not apart or fits(info["path"][len(base) :])]
         found.sort(key=itemgetter("path"))
-        reason: protocol.GlobTruncationReason | None = (
-            "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
-        )
+        reason: protocol.GlobTruncationReason | None
+        reason = "unreadable" if "unreadable" in cut else next(filter(None, cut), None)
         return protocol.GlobResult(matches=found, truncated=bool(cut), truncation_reason=reason)
 
     def grep(
@@ -119,10 +118,8 @@ class MountedBackend(CompositeBackend):
             truncated = truncated or result.truncated
             owned = self._owned(prefix, result.matches)
             matches += [m for m in owned if not apart or fits(m["path"][len(base) :])]
-        cut = max_count is not None and len(matches) > max_count
-        return protocol.GrepResult(
-            error="; ".join(errors) or None, matches=matches[:max_count], truncated=truncated or cut
-        )
+        truncated = truncated or (max_count is not None and len(matches) > max_count)
+        return protocol.GrepResult(error="; ".join(errors) or None, matches=matches[:max_count], truncated=truncated)
 
     def _owned(self, prefix: str, found: list[Any] | None) -> Iterator[Any]:
         """Yield what a backend found, under its paths out here, without what a mount in it hides."""
@@ -276,11 +273,8 @@ def given_backend(backend: Any, store: Any = None, assistant_id: str | None = No
         return Given()
     parts = dict(_parts("/", backend))
     root = _usable(parts.pop("/"), store)
-    mounts = {
-        prefix: Mount(prefix, "given", type(made).__name__, made)
-        for prefix, part in parts.items()
-        if (made := _usable(part, store))
-    }
+    usable = ((prefix, _usable(part, store)) for prefix, part in parts.items())
+    mounts = {prefix: Mount(prefix, "given", type(made).__name__, made) for prefix, made in usable if made}
     state = tuple(prefix for prefix, part in parts.items() if prefix not in mounts and root is not None)
     for prefix in parts.keys() - mounts.keys():
         if outer := next((p for p in mounts if prefix.startswith(p)), None):

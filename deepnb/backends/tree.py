@@ -25,9 +25,8 @@ PRIVATE = frozenset((".deepnb", "conversation_history", "large_tool_results"))
 LOCK: Names = (".deepnb", "lock")
 """The file that processes agree by (`locks.directory_lock`): replacing it would break the agreement."""
 
-_FILE = sum(
-    {getattr(os, f, 0) for f in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT")}
-)
+_FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT")
+_FILE = sum({getattr(os, flag, 0) for flag in _FLAGS})
 _LINKS = (errno.ELOOP, errno.EMLINK)
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 

@@ -13,6 +13,8 @@ from deepnb.backends.journal import FOLDER
 from deepnb.engine.file_extras import SkippedEntries, append_text, file_versions, skipped_entries
 from deepnb.values.files import ALL_FILES
 
+_OUTSIDE = "Error: nothing outside of the kernel is changed here"
+
 
 class WrapperBackend(protocol.BackendProtocol):
     """Pass everything on to `inner`; a subclass says which files are refused or shown, and which backend a file is in."""
@@ -112,12 +114,7 @@ class WrapperBackend(protocol.BackendProtocol):
 class ReadOnlyFiles(WrapperBackend):
     """Another backend whose files can't be changed: `why` is the error of every change, `note` what the user is told of it."""
 
-    def __init__(
-        self,
-        inner: protocol.BackendProtocol,
-        why: str = "Error: nothing outside of the kernel is changed here",
-        note: str = "",
-    ) -> None:
+    def __init__(self, inner: protocol.BackendProtocol, why: str = _OUTSIDE, note: str = "") -> None:
         super().__init__(inner)
         self.why, self.note = why, note
 

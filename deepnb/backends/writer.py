@@ -10,6 +10,7 @@ from typing import Any
 from deepnb.backends.journal import Origin, is_journal
 from deepnb.gate import credentials, refusal
 from deepnb.gate.directives import unsaid
+from deepnb.values.files import RECORDS
 from deepnb.values.lazy import set_in_block
 from deepnb.values.text import whole
 
@@ -55,9 +56,6 @@ def note_writes(note: str) -> None:
 # -- why a text is not written: it can't be a file's, or it brings a credential
 
 
-RESULTS = "/large_tool_results/"
-RECORDS = ("/conversation_history/", RESULTS)
-"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
 OWN = "deepnb keeps its records there"
 _MARK = "[redacted: "
 _INSTRUCTIONS = ("/skills/", "/agents/")

@@ -194,9 +194,8 @@ _END = regex(r"[\"'`]{0,3}[ \t]{0,40}[,;)]{0,2}[ \t]{0,40}(?:\.?<|\r?\n|\Z)")  #
 
 # The value first: `value: V, name: NAME`, `V is the NAME`.
 _VALUE_FIRST = regex(
-    r"(?:value|default)\\?[\"']?\s{0,4}[:=]\s{0,4}(?:\\?[\"'])?([^\s\"'\\,<>]{4,200})(?:\\?[\"'])?,?\s{0,40}(?:- )?"
+    r"(?i)(?:value|default)\\?[\"']?\s{0,4}[:=]\s{0,4}(?:\\?[\"'])?([^\s\"'\\,<>]{4,200})(?:\\?[\"'])?,?\s{0,40}(?:- )?"
     r"\\?[\"']?(?:name|key|id|type)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.:/-]{0,40}\Z",
-    re.IGNORECASE,
 )
 _SAID_FIRST = regex(
     r"(?:^|[\s\"'`(\u201c])([^\s\"'`(\u201c]{6,128})[\"'`\u201d]?[ ](?:(?:as|is|was|=)[ ]|\()(?:[\w']{1,12}[ ]){0,3}[\w-]{0,24}[ _-]?\Z"
@@ -276,9 +275,8 @@ def _html(text: str, name: Name) -> Column | None:
     at = sum(1 for _ in _HTML_CELL().finditer(text, start, name.start)) - 1
     rows = list(islice(_HTML_ROW().finditer(text, name.stop, name.stop + _ROWS * 100), _ROWS))
     cells = [next(islice(_HTML_CELL().finditer(text, *row.span()), max(at, 0), None), None) for row in rows]
-    return Column(
-        tuple(Value(*m.span(1), m[1], False) for m in cells if m), name.stop, rows[-1].end() if rows else start
-    )
+    values = tuple(Value(*m.span(1), m[1], False) for m in cells if m)
+    return Column(values, name.stop, rows[-1].end() if rows else start)
 
 
 def _printed(text: str, name: Name) -> Column | None:

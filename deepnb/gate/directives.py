@@ -21,14 +21,13 @@ from deepnb.gate.own_words import COMMAND, LEAD, forbids, pieces
 from deepnb.gate.spans import regex
 
 _ENGLISH = regex(
-    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"  # Always ask first
+    r"(?i)\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do\s+not|don'?t|remember|from\s+now\s+on|going\s+forward|henceforth|in\s+future"  # Always ask first
     r"|whenever|make\s+sure|be\s+sure|ensure|ignore|disregard|forget|note\s+that|you\s+(?:are|will|can|may|have|need|must|should|were)"  # Make sure that
     r"|(?:user|users|owner|admin|customer|team|he|she|they)(?:'s)?\s+(?:wants?|wishes|prefers?|asks?|asked|likes?|expects?|requires?|requested|instructed|"  # The user's preference is
     r"insists?|needs?|said|says|told|preference|demands?)|please|only\s+use|use\s+only|(?:before|after|at|in|on)\s+(?:every|each)|(?:every|each)\s+time"  # The user insists; before every
     r"|instead\s+of|(?:is|are|be)\s+(?:required|mandatory|forbidden|prohibited|important|not\s+allowed|to\s+be)|(?:has|have|need|needs)\s+to"  # Approval is required
     r"|under\s+no\s+circumstances|no\s+longer|at\s+all\s+times|without\s+exception|system\s+prompt|previous\s+instructions?|mandatory|may\s+not|cannot\s+be\s+told)\b"  # Under no circumstances
     r"|\bnote\s*:|\bimportant\s*:|\brule\s*:|\bpreference\s*:",  # Important: the
-    re.IGNORECASE,
 )
 _CHINESE = regex(
     r"记住|谨记|牢记|切记|请(?!求|帖|假)|始终|总是|永远|永不|一律|不要|不得|不准|不许|不可以|必须|必需|务必|务请|从现在起|从今|今后|以后|往后|每次|每当|凡是"  # 记住这一点
@@ -36,14 +35,13 @@ _CHINESE = regex(
     r"|用户(?:本人)?(?:不)?(?:要求|喜欢|希望|想|偏好|需要|说|指示|规定|要)|都要|你(?:是|现在|要|必|应|将)|無視|必ず|常に|覚えて|してください|禁止|항상|반드시"  # 用户不喜欢
 )
 _OTHERS = regex(
-    r"\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"  # Immer zuerst
+    r"(?i)\b(?:immer|nie|niemals|muss|musst|müssen|müsst|soll(?:st|en|t|te|ten)?|merke?\s+(?:dir|euch)|denke?\s+daran|ab\s+(?:jetzt|sofort|heute)|von\s+nun\s+an"  # Immer zuerst
     r"|künftig|zukünftig|stets|bitte|verwende(?:n|t)?|nutze|benutze|darf(?:st)?|achte|stelle?\s+sicher|ignorier(?:e|en|t)|vergiss|jedes\s+mal"  # Künftig bitte
     r"|(?:be)?nutzer(?:in)?\s+(?:will|möchte|wünscht|bevorzugt|verlangt|bat|hat\s+gebeten|mag|braucht|zieht|besteht)|(?:vor|nach|bei|in|an)\s+jede[mnrs]?|grundsätzlich"  # Der Nutzer will
     r"|ausschließlich|nur\s+noch|zwingend|unbedingt|keinesfalls|unter\s+keinen\s+umständen|verboten|du\s+(?:bist|sollst|wirst|kannst)|niemandem|zu\s+\w{3,20}en\W{0,3}$"  # Nur noch auf Deutsch
     r"|siempre|nunca|jamás|debes?|deben|recuerda|no\s+olvides|por\s+favor|a\s+partir\s+de\s+ahora|de\s+ahora\s+en\s+adelante|asegúrate|el\s+usuario\s+(?:quiere|prefiere|pidió|desea)"  # Siempre pregunta
     r"|toujours|jamais|doi(?:s|t|vent)|devez|n'oublie[zs]?|souviens|s'il\s+(?:te|vous)\s+plaît|désormais|à\s+partir\s+de\s+maintenant|assurez?"  # Toujours demander
     r"|l'utilisateur\s+(?:veut|préfère|souhaite|a\s+demandé))\b",  # L'utilisateur préfère
-    re.IGNORECASE,
 )
 _BARE = regex(
     rf"{LEAD}(?:ne (?:pas|jamais) )?\w{{3,}}(?:er|ir|re|ar|ez) (?:une?|les?|la|l['’]|aux?|tous|toutes|chaque|una?|el|los|las|al|todos|todas|cada)\b"  # Supprimer un dossier
@@ -70,8 +68,7 @@ _PIECE = regex(
 _LABEL = regex(r"^\W*[\w -]{1,24}[:：]\**\s*(?=\w)")  # Deadline: ask Henrik
 _ADDRESS = regex(r"[\w.+-]+@[\w-]+\.\w|https?://")  # eve@example.com, https://example.com
 _LIMITS = regex(
-    r"\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",  # without asking
-    re.IGNORECASE,
+    r"(?i)\b(?:not?|without|only|instead|rather|skip|ohne|nur|statt|ausschließlich|sans|seul(?:ement)?|sin|sólo|solo)\b|只|无需|没有|不",  # without asking
 )
 _CLAUSE = regex(r"[,;，；、]|\b(?:but|aber|mais|pero)\b|但")  # ask first, but
 _UNSEEN = regex("[\u0300-\u036f\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # e and an accent of its own, a soft hyphen
@@ -298,9 +295,8 @@ def _weights(text: str) -> dict[str, float]:
 # -- A summary in which no rule or wish is called the user's that their own words don't support
 
 _USER = regex(
-    r"\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user
+    r"(?i)\b(?:(?:the|der|die|el|la|le)\s+|l['’])?(?:user|human|(?:be)?nutzer(?:in)?|utilisat(?:eur|rice)|usuari[oa])\b"  # the user
     r"|用户(?:本人)?",
-    re.IGNORECASE,
 )
 _HEADING = regex(r"\s*(?:#{1,6}\s.*|\*\*.*\*\*|.*[:：])\s*$")  # ## User preferences
 # ## User preferences

@@ -33,10 +33,9 @@ def add_words(prompt: str, words: str) -> str:
 
 
 _KEEP = regex(
-    r"\b(?:remember|note(?: that|(?= ?:))|keep in mind|memori[sz]e|write down"  # Remember what the page says:
+    r"(?i)\b(?:remember|note(?: that|(?= ?:))|keep in mind|memori[sz]e|write down"  # Remember what the page says:
     r"|merke?n?|notiere?|denke? daran|retiens|retenez|souviens|notez?|recuerda|anota|apunta)\b"  # Merke dir:
     r"|记住|记得|记下|牢记|切记|请注意|覚えて|기억",  # 记住:
-    re.IGNORECASE,
 )
 _TEXT = (
     r"(?:text|e-?mail|message|page|letter|article|post|paragraph|document|readme|log|error|traceback|excerpt|ticket"  # email
@@ -44,7 +43,7 @@ _TEXT = (
     r"|lettre|texto|correo|mensaje|página|carta|artículo)s?"  # lettre
 )
 _TASK = regex(
-    r"^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
+    r"(?i)^(?:please |can you |could you |kindly |bitte |kannst du |peux-tu |pouvez-vous |¿?puedes |请?帮我|请)?(?:"
     r"(?:sum(?: up|mari[sz]e)|translate|explain|paraphrase|rephrase|reword|rewrite|proofread|shorten|condense|tl;?dr|read|review"  # Sum up:
     r"|check|correct|analy[sz]e|classify|extract|interpret|comment on|reply to|answer|look at|here(?:'s| is| are)|(?:I|we) (?:just )?(?:got|received|found))\b"
     rf"|(?:this|these) (?:is|are|{_TEXT})\b"  # This mail came in:
@@ -52,24 +51,20 @@ _TASK = regex(
     r"|(?:résume[rz]?|tradui[st]|traduisez|explique[rz]?|lis|lisez|corrige[rz]?|reformule[rz]?|voici)\b"  # Résume :
     r"|(?:resume|traduce|explica|lee|corrige|reformula|acorta|aquí (?:está|tienes))\b"  # Resume:
     r"|总结|概括|翻译|解释|润色|改写|缩短|校对|分析|阅读|看看|看一下|这是|收到)",  # 总结:
-    re.IGNORECASE,
 )
 _SHOWS = regex(
-    rf"\b(?:this|these|the following|following|the|diese[rsnm]?|der|die|das|ce(?:tte|t)?|le|la|est[ea]|el) (?:\w+ )?{_TEXT}\b"  # this mail
+    rf"(?i)\b(?:this|these|the following|following|the|diese[rsnm]?|der|die|das|ce(?:tte|t)?|le|la|est[ea]|el) (?:\w+ )?{_TEXT}\b"  # this mail
     r"|\b(?:below|above|the following|folgende[rsn]?|ci-dessous|suivante?|siguiente)\b|这段|这封|这篇|这个网页|以下|下面|上面",  # 这段话
-    re.IGNORECASE,
 )
 _TELLS = regex(
-    rf"\b(?:{_TEXT}|it)\b.{{0,30}}\b(?:sa(?:ys|id)|tells?|told|asks?|wants?|writes|wrote|reads|states|claims|suggests|sagt|schreibt|steht|dit|écrit|dice|escribe)\b"  # the page says
+    rf"(?i)\b(?:{_TEXT}|it)\b.{{0,30}}\b(?:sa(?:ys|id)|tells?|told|asks?|wants?|writes|wrote|reads|states|claims|suggests|sagt|schreibt|steht|dit|écrit|dice|escribe)\b"  # the page says
     r"|\b(?:wrote|writes|says|said|(?:told|asked) (?:me|us)|schrieb|schreibt|sagt|a écrit|dit|escribió|dijo)\s*:"  # Bob wrote:
     r"|(?:邮件|网页|网站|页面|文章|文档|消息|信|里|上)(?:里|中|上)?(?:说|写着?|要求|写道)",  # 邮件里说
-    re.IGNORECASE,
 )
 _ASKS = regex(r"[?？][\s\"'”’)）]*$")  # What is that?
 _REQUEST = regex(
-    r"^(?:(?:can|could|would|will) (?:you|we)|please|kannst|könntest|würdest|bitte|peux-tu|pouvez-vous|pourr|¿?(?:puedes|podrías)|可以|能|请)"  # Could you ...?
+    r"(?i)^(?:(?:can|could|would|will) (?:you|we)|please|kannst|könntest|würdest|bitte|peux-tu|pouvez-vous|pourr|¿?(?:puedes|podrías)|可以|能|请)"  # Could you ...?
     r"|(?:[,，] ?(?:ok(?:ay)?|right|alright|please|yes|ja|gut|oui|d'accord|vale|sí)|好吗|好不好|行吗|可以吗)[?？]\s*$",  # ..., okay?
-    re.IGNORECASE,
 )
 _FENCE = regex(r"^ {0,3}(`{3,}|~{3,}|\"{3}|'{3}|<<<)[^\n]*\n.*?(?:^ {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BEHIND = regex(r"^ {0,3}>[^\n]*$", re.MULTILINE)  # > Hello,
@@ -89,7 +84,7 @@ _RUNS_ON = (  # none of the words that mostly begin a sentence follows
     r"|Die|Das|Mein|Unser|Bitte|Nie|Immer|Und|Aber|Wenn|Dann|Danke|Quel(?:le)?s?|Qu[ei]|Où|Quand|Comment|Pourquoi|Est|Combien|Je|J['’]|Nous|Vous|Ils?|Elles?|Les?|La|L['’]|Mon|Notre|Merci|Yo|El|L[ao]s|Mi|Nuestr[oa]|Gracias)(?!\w)|¿)"
 )
 _INSIDE = regex(
-    r"(?<!\w)(?:Drs?|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
+    r"(?m)(?<!\w)(?:Drs?|Mr|Mrs|Ms|Mx|Prof|Rev|Hon|Capt|Lt|Col|Sgt|Gen|Gov|Sen|Rep|Hr|Fr|Frl|Dipl|Ing|Mag|med|rer|nat|phil|jur|Hd|Mmes?|Mlles?|MM|Me|Pr|Sres?|Sras?|Srta|Dra|Dña|Uds?)\.\s+"  # Dr. Smith
     r"|(?<!\w)(?:vs|viz|cf|etc|approx|resp|incl|excl|Ste?|Mt|Jr|Sr|Inc|Ltd|Corp|Bros|bzw|bspw|Bsp|ca|evtl|ggf|gem|inkl|exkl|zzgl|abzgl|sog|vgl|usw|vorm|nachm|geb|gest|Str|Tel|Mio|Mrd|Tsd|Std|Sek|env|ex|ej|núm|tél|EE"
     rf"|(?!I\.)[A-Za-zÀ-ÿ])\.\s+{_RUNS_ON}"  # z. B. Äpfel, J. R. Miller, 3 p.m. with Ines
     r"|(?<!\w)(?:Jan|Feb|Mar|Mär|Apr|Jun|Jul|Aug|Sept?|O[ck]t|Nov|De[cz]|janv|févr|avr|juil|sept|oct|nov|déc|ene|abr|ago|dic|Mon|Tues?|Wed|Thur?s?|Fri|Sat|Sun|Mo|Di|Mi|Do|Sa|al|max|[Mm]in|[Aa]vg|[Dd]ept|[Ee]xt|[Ee]st)\.\s+(?=[\da-zà-ÿ(])"  # Jan. 5
@@ -97,7 +92,6 @@ _INSIDE = regex(
     rf"|(?<![\d.,])\d{{1,2}}\.\s+(?=(?i:{MONTH}))(?!May I\b)"  # 3. Mai
     r"|\b(?i:am|der|die|das|dem|den|des|im|zum|zur|vom|bis|ab|beim|jede[mnrs]?|(?:mein|unser|ihr|ein)(?:e[mnrs]?)?) \d{1,2}\.\s+(?=[^\W\d_])"  # der 2. Bericht
     rf"|(?<![\d.,])\d{{1,2}}\.\d{{1,2}}\.\s+{_RUNS_ON}|^\W{{0,4}}\d{{1,2}}\.\s+",  # am 3.5. um 12 Uhr; 1. Load it
-    re.MULTILINE,
 )
 """A period that ends no sentence, and the gap behind it."""
 _WRAPPED = regex(r"(?<=[^\n]{40})(?<=[\w,])[ \t]*\n(?=[a-zà-ÿ])")
@@ -206,9 +200,8 @@ def _less_pasted(text: str) -> str:
 
 def _is_task(words: str) -> bool:
     line = words.strip().rstrip(":：")
-    return bool(
-        _TASK().search(line) or _TELLS().search(words) or (_ASKS().search(line) and not _REQUEST().search(line))
-    )
+    asks = _ASKS().search(line) and not _REQUEST().search(line)
+    return bool(asks or _TASK().search(line) or _TELLS().search(words))
 
 
 # -- What a user forbids, asks to remember and says of themselves, sentence by sentence
@@ -252,7 +245,7 @@ LEAD = r"^[\s>#*+\-/!<|\"'`\[\]{(:,;\d.)]{0,24}(?:(?:[\w ]{1,24})[\"']?:[\s\"'*]
 _NO_COMMAND = r"(?![\w\-'(.]|\s*(?:[:=|,)]|\b(?:is|are|was|were|of|has|had|time|times|date|size|shows?|issues?|source|number|difference|replicas?|rate|points?|logs?|cases?|ist|hat|sind)\b|\s+\w+\s+(?:is|are|was|were|has|have|had|holds?|contains?|ist|hat)\b))"
 COMMAND = regex(rf"{LEAD}(?:{'|'.join(_VERBS.split())}|e-mail|{_GERMAN}|{_ROMANCE})\b{_NO_COMMAND}", re.IGNORECASE)
 _FORBIDS = regex(
-    r"\b(?:do not|don['’]?t|does not|doesn['’]t|must not|mustn['’]t|may not|should not|shouldn['’]t|shall not|you can ?not|you can['’]t"
+    r"(?i)\b(?:do not|don['’]?t|does not|doesn['’]t|must not|mustn['’]t|may not|should not|shouldn['’]t|shall not|you can ?not|you can['’]t"
     r"|never|avoid|refrain from|stop (?:using|doing|adding|writing|making|sending|calling)|no longer|under no circumstances"
     r"|(?:is|are|it's) (?:forbidden|prohibited|off[- ]limits|not (?:allowed|permitted|ok(?:ay)?|acceptable|to be))"
     r"|not allowed|not permitted|forbidden|prohibited|off[- ]limits|keep (?:away|off|out)|hands off|leave .{1,60} (?:alone|untouched|as (?:it|they) (?:is|are))"
@@ -263,17 +256,15 @@ _FORBIDS = regex(
     r"|\b(?:niemals|nie|nicht|kein(?:e[mnrs]?)?|verboten|vermeide[nt]?|keinesfalls)\b"
     r"|\b(?:jamais|interdit|évite[zr]?|n['’e]\s?[\wéèêà]{1,20} (?:pas|jamais|plus))\b"
     r"|\b(?:nunca|jamás|prohibid[oa]|evita[rd]?|no (?:uses?|hagas?|toques?|borres?|cambies?|modifiques?|escribas?|envíes?|debes?|se (?:debe|puede)))\b",
-    re.IGNORECASE,
 )
 _ONLY_TALK = regex(
-    r"\b(?:I|we|you|it|they|he|she|that|this|there|which|who|what|why) (?:(?:really|just|still|also) )?(?:do not|don['’]?t|does not|doesn['’]t|can ?not|can['’]t)"
+    r"(?i)\b(?:I|we|you|it|they|he|she|that|this|there|which|who|what|why) (?:(?:really|just|still|also) )?(?:do not|don['’]?t|does not|doesn['’]t|can ?not|can['’]t)"
     r" (?!want|wish|like|allow|accept|touch|use|let|ever)[a-z]"
     r"|\b(?:why|how come|what if) .{0,40}(?:not|n['’]t)\b|\bdon['’]?t (?:worry|mind|bother me|know|think)\b|\b(?:ich weiß|ich verstehe|je ne (?:sais|comprends|vois|peux)|no sé)\b.{0,20}\b(?:nicht|pas)\b|\bnever ?mind\b"
     r"|\bnot (?:only|sure|yet|bad)\b|能不能|可不可以|要不要|是不是|不能不|不得不|(?:我|他|她|它|我们)(?:不能|不可|不再)",
-    re.IGNORECASE,
 )
 _WISHES = regex(
-    r"\b(?:remember|note that|keep (?:this |that )?in mind|bear in mind|don(?:'|’)?t forget|do not forget|(?:i|we)(?:'|’)d rather|lieber|for the record|for future reference|from now on|in future|important:|call me|always|every time|whenever"
+    r"(?i)\b(?:remember|note that|keep (?:this |that )?in mind|bear in mind|don(?:'|’)?t forget|do not forget|(?:i|we)(?:'|’)d rather|lieber|for the record|for future reference|from now on|in future|important:|call me|always|every time|whenever"
     r"|let(?:'|’| u)s (?:use|go with|keep|call|stick)|decision|next step|to-?do|deadline|due (?:on|by)|allerg(?:y|ic)|(?:is|are) called|the (?:reason|cause|bug|fix|answer|result|plan|goal) (?:is|was)|i (?:need|want) .{1,80}? (?:by|before|until|every))\b"  # Let's use DuckDB
     r"|(?:\A|[,;:] )(?:please )?(?:answer|reply|respond|write|speak|talk)(?: to me| everything)?(?: only)? in (?:[A-Z]\w+|(?:plain|simple|short))"  # Answer in German
     r"|\b(?:use|write|say|prefer|take|format|choose|keep to)\b.{1,80}?(?:,? not\b|\binstead of\b|\brather than\b|\beverywhere\b|\bthroughout\b|\bby default\b|\bonly\b)"  # Use tabs, not spaces
@@ -284,11 +275,10 @@ _WISHES = regex(
     r"|\b(?:utilise[rz]?|usa|utiliza)\b.{1,80}?\b(?:au lieu de|plutôt que|pas|en lugar de|en vez de|no|solo|seulement)\b"  # Utilise A, pas B
     r"|记住|记得|牢记|谨记|从现在起|从今以后|今后|以后|总是|始终|一律|每次|永远|务必|必须|重要[：:]|叫我|请?用.{1,10}(?:回答|回复)|而不是|别忘|(?:请|要|只)用.{1,30}[，,]?不[是要用]|决定|约定|偏好|截止|结论|原因是|过敏"  # 始终用中文回答
     r"|覚えて|今後|常に|いつも|必ず|忘れないで|アレルギー|決め(?:た|まし)|締め切り|기억해|앞으로|항상|반드시|잊지|알레르기|결정했|마감",  # 覚えておいて
-    re.IGNORECASE,
 )
 _OPENS = r"(?:\A|[,;:–—] |\b(?:and|but|because|since|as|so|that|when|if|und|aber|weil|da|dass|wenn|denn|et|mais|car|que|y|pero|porque)\s)(?:(?:\w+ly|now|here|today|tomorrow|also|usually|yes|no|ok(?:ay)?|btw|well|next \w+|(?:on|in|at|from|for|every) \w+) )?"
 _FACT = regex(
-    r"\b(?:must|ha(?:s|ve) to|(?<!\bi )needs? to|ought to|(?<!\bit )(?<!\bthat )(?<!\bthis )should|(?:is|are) (?:due|required|capped|limited|supposed|obliged|allowed|to be)|(?:we|they|(?:every|no) ?(?:body|one)|only \w+) may)\b"  # All prices must be shown
+    r"(?i)\b(?:must|ha(?:s|ve) to|(?<!\bi )needs? to|ought to|(?<!\bit )(?<!\bthat )(?<!\bthis )should|(?:is|are) (?:due|required|capped|limited|supposed|obliged|allowed|to be)|(?:we|they|(?:every|no) ?(?:body|one)|only \w+) may)\b"  # All prices must be shown
     r"|\b(?:muss|musst|müssen|darf|dürfen|soll(?:st|en|te|ten)?|verpflichtet|fällig|doi(?:s|t|vent)|devons|il faut|obligatoires?|deb(?:en?|emos)|tienen? que|tenemos que|hay que)(?!\w)|应该|应当|须|只能|最多|至多|最少|至少|なければ|べき|해야"  # Wir dürfen höchstens
     rf"|{_OPENS}(?:(?:my|our)(?! (?:bad|god|goodness|apologies|mistake|pleasure|turn|question))|(?:mein|unser)(?:e[mnrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?)(?: [\w'’.-]+){{2}}"  # My supervisor is
     r"|\A(?:because of|due to|given|wegen|aufgrund|à cause de|en raison de|por|debido a) (?:my|our|meine[rs]|unsere[rs]|ma|mon|mes|notre|nos|mis?|nuestr[oa]s?)\b"  # Wegen meiner Schwäche
@@ -300,20 +290,17 @@ _FACT = regex(
     rf"|{_OPENS}(?:j(?:'|’)(?!aimerais|ai (?:besoin|une question))|(?:je|nous) (?!(?:voudr|veux|voul|souhait|ne (?:sais|comprends|vois)|pense|crois|vois|voyons|peux|pouv|comprends|cherche|me demande|sais)))\w+"  # Je m'appelle Ida
     r"|\b(?:me (?:llamo|gusta)|soy|tengo (?!una pregunta)|(?!vamos|veamos|podemos|queremos)\w+(?:a|e|i)mos|prefiero|odio|vivo|trabajo|hablo|uso|estoy (?!segur))(?!\w)"  # Me llamo Ida
     r"|(?:\A|[，,。；：:、但而])(?:我|咱)们?+(?:今天|现在)?+(?!想|聊|来|要|需|不知|不懂|不明|觉得|认为|看|能|可以|刚|再|问|试|希望|应该|是不是|是否)|(?:私|僕)(?:は|の)|弊社|저[는희]|제 |우리",  # 我叫小明
-    re.IGNORECASE,
 )
 _FIGURE = regex(
-    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? {MONTH}|{MONTH} \d|(?:in|since|until|by|im|seit|bis|ende|en|depuis|avant|de|desde) {MONTH}|\d{{1,2}}[./]\d{{1,2}}\.(?:\d{{2,4}})?|\d{{4}}-\d\d|\d{{1,2}}:\d\d|\d{{1,2}} (?:[ap]\.?m|h|Uhr)\b)|\d\s?[月日号]"  # on 31 August 2027
+    rf"(?i)\b(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? {MONTH}|{MONTH} \d|(?:in|since|until|by|im|seit|bis|ende|en|depuis|avant|de|desde) {MONTH}|\d{{1,2}}[./]\d{{1,2}}\.(?:\d{{2,4}})?|\d{{4}}-\d\d|\d{{1,2}}:\d\d|\d{{1,2}} (?:[ap]\.?m|h|Uhr)\b)|\d\s?[月日号]"  # on 31 August 2027
     r"|[$€£¥₹]\s?\d|\d\s?(?:k?[€£¥₹%元円원]|(?:euros?|dollars?|pounds?|francs?|pesos|EUR|USD|CHF|GBP)\b)|\b[A-Z]{1,8}[-_]?\d{3,}|\b\d{5,}|\S@\S+\.\w|(?-i:\b[A-ZÄÖÜ]\w+ \d)"  # KX-20931, Sample 12
     r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|next (?:week|month|year)|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|(?:lun|mar|mercre|jeu|vendre|same)dis?|(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?))\b|周[一-日天末]|星期|每[天周月年]|下[周月]|只有|负责|审批|批准"  # every second Thursday
     r"|\b(?:only|nobody|no one|everyone|everybody|nur|niemand|seule?s?|personne|solo|nadie)\b|(?-i:\b(?:Frau|Herrn?|Mme|Mlle|M|Mr|Mrs|Ms|Dr|Prof|Sra?|Srta)\.? [A-ZÄÖÜÉ])",  # Only Dr. Yun
-    re.IGNORECASE,
 )
 _TALK = regex(
-    r"\A\W*(?:(?:ok(?:ay)?|yes|no|great|good|nice|thanks?|thank you|and|also|hmm|so|but|ja|gut|danke|super|und|oui|merci|et|sí|gracias|y|好的?|谢谢)\b[,.!，]? ?)*(?:(?:please|now|then|next|same|again|hello|hi|let|i|we|this|that|it|these|those|there|here|my bad|try|see|go|forecast|predict"
+    r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|no|great|good|nice|thanks?|thank you|and|also|hmm|so|but|ja|gut|danke|super|und|oui|merci|et|sí|gracias|y|好的?|谢谢)\b[,.!，]? ?)*(?:(?:please|now|then|next|same|again|hello|hi|let|i|we|this|that|it|these|those|there|here|my bad|try|see|go|forecast|predict"
     r"|the (?:data|table|file|plot|chart|ax[ei]s|column|row|code|result|output|title|legend|first|second|third|last|other|next)s?|bitte|jetzt|nun|dann|ich|wir|das (?:ist|war|sieht|geht|passt|stimmt|klingt)|es|wie|hier|die (?:daten|tabelle|spalte|kurve|achse|zweite|erste)n?"
     r"|maintenant|je|nous|ça|cela|voici|le (?:graphique|tableau)|c['’]est (?:bon|bien|parfait|faux)|ahora|eso|quiero|quisiera|el gráfico|la tabla)\b|请|帮我|再|画|显示|计算|读取|列出|比较|给我|把|看|按|现在|这|那|我)",
-    re.IGNORECASE,
 )
 """How a sentence begins that wants something now, or speaks of what was just shown."""
 _ASKING = regex(r"\A(?:what|which|when|where|who|why|how|do you|does|did)\b|吗[?？。]?\s*\Z", re.IGNORECASE)
@@ -368,7 +355,7 @@ _POLITE = (
 )
 _START = rf"(?:\A|[.;:!,，。；！：] *| (?:and|then|und|dann|et|y) ){_POLITE}"
 _KEEPS = regex(
-    rf"{_START}(?:"
+    rf"(?i){_START}(?:"
     r"remember(?!\s(?:me\b|what|when|where|who|which|how|if|whether|why|any|the (?:time|day)\b))\b|memori[sz]e (?:that|this|my|our)\b"  # remember that
     r"|(?:do not|don(?:'|’)?t|never) forget\b(?! to (?:cite|mention|include|add|use|explain))|(?:keep|bear) (?:this |that |it )?in mind\b"  # don't forget
     r"|(?:make|take|add|leave|write) (?:a |another |yourself a )?(?:\w+ )?notes?\b|note(?: down| this| my)|(?:write|jot|note) (?:this|that|it|these) down\b"  # make a note
@@ -379,10 +366,9 @@ _KEEPS = regex(
     r"|(?:retiens|retenez|mémorise[rz]?|souviens-toi|souvenez-vous|n(?:'|’)oublie[rz]? pas|note[rz]?(?= que| ça| mon| ma)|prends? note|enregistre[rz]? (?:que|ça|mon|ma|cela))"
     r"|(?:recuerd[ae]|no olvid(?:es|e)|anot[ae]|apunt[ae]|memoriza|toma nota|guarda (?:que|esto|mi))(?! qué)\b"  # recuerda que
     r")|(?<![还记不])(?:记住|牢记|记下|记一下|记录(?:下来|一下)|记着|谨记|别忘|不要忘|勿忘|请记|帮我记|记到|记在|(?:请|就|把.{1,20})忘(?:记|掉)(?:我|吧)?|(?:\A|请|要|，|,|。)记得|覚えて|메모|기억해)",
-    re.IGNORECASE,
 )
 _WRITES = regex(
-    rf"{_START}(?:"
+    rf"(?i){_START}(?:"
     rf"(?:write|save|store|put|append|add|export|dump|record|insert|copy|move|convert|rename|turn|schreibe?|nimm|speichere?|sichere?|füge?|hänge?|trage?|packe?|exportiere?|kopiere?|benenne?"
     rf"|écri[st]|écrivez|enregistre[rz]?|sauvegarde[rz]?|ajoute[rz]?|mets|escrib[ae]|guard[ae]|añad[ae]|agreg[ae]|pon)\b(?! (?:me )?(?:mir |uns )?{_CODE})"
     rf"[^.!?;\n]{{0,160}}? (?:{_FILE}|(?:to|into|in|as|onto|als|zu|ins?|auf|dans|sur|à|en|como) {_PLACE})"  # write it to a file
@@ -394,16 +380,13 @@ _WRITES = regex(
     rf"|写(?![^。！？\n]{{0,30}}(?:函数|代码|脚本|程序))[^。！？\n]{{0,40}}?(?:{_FILE}|[到入进在成]{_CHINESE_PLACE})"
     rf"|(?:把|将)[^。！？\n]{{0,40}}?(?:保存|写入|写到|写进|存到|存为|存入|存成|另存|导出)|(?:把|将|在) ?{_FILE}[^。！？\n]{{0,30}}?[改换删加写添替]"
     rf"|(?:创建|新建|建立|修改|更新|删除|编辑|替换|重命名|生成)[^。！？\n]{{0,40}}?{_CHINESE_PLACE}",
-    re.IGNORECASE,
 )
 _DISCUSSES = regex(
-    r"\A(?:explain|describe|discuss|compare|tell me|what|how|why|when|show me how|is it|does|erkläre?|beschreibe?|wie|was|warum|zeige? mir,? wie|explique|comment|pourquoi|décri[st]|cómo|qué|por qué"
+    r"(?i)\A(?:explain|describe|discuss|compare|tell me|what|how|why|when|show me how|is it|does|erkläre?|beschreibe?|wie|was|warum|zeige? mir,? wie|explique|comment|pourquoi|décri[st]|cómo|qué|por qué"
     r"|forget (?:it|about it|that,)|remember,? (?:\w+ )?(?:said|once)|解释|说明|介绍|怎么|如何|为什么|什么)",
-    re.IGNORECASE,
 )
 _RESULT = regex(
-    rf" (?:and|then|und|dann|et|y) (?:save|write|store|put|speichere?|schreibe?|enregistre|écris|guarda|escribe)\b [^.!?;\n]{{0,60}}?\b(?:to|into|in|as|als|unter|dans|en) [^.!?;\n]{{0,30}}?{_FILE}",
-    re.IGNORECASE,
+    rf"(?i) (?:and|then|und|dann|et|y) (?:save|write|store|put|speichere?|schreibe?|enregistre|écris|guarda|escribe)\b [^.!?;\n]{{0,60}}?\b(?:to|into|in|as|als|unter|dans|en) [^.!?;\n]{{0,30}}?{_FILE}",
 )
 
 

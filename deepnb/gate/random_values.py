@@ -43,10 +43,9 @@ path url chain model dataset experiment artifact worker queue process container 
 branch tag name title slug section figure fig table note notes notebook kernel state ckpt checkpoint store entry record
 patch diff test tests example tmp temp fixture case rule policy role plan""")
 _ID_BEFORE = regex(
-    r"(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"  # run_id=
+    r"(?i)(?:(?:\b|_|(?<=[a-z])(?=I))ids?|hash|digest|sha\d{0,3}|md5|checksum|etag|integrity|uuid|guid|fingerprint|revision|commit|nonce"  # run_id=
     r"|cursor|signature)\b[\"'\])]{0,3}(?:\s{0,2}(?:[:=]|=>)|[ ](?:is|was)|[ ,(]{1,2}(?:for example|e\.g\.),?)?\s{0,2}[\"'`(\[{]{0,3}\Z"  # the signature is
     r"|\b(?:arn|doi):\S{0,60}\Z",  # arn:aws:s3
-    re.IGNORECASE,
 )
 
 
@@ -133,20 +132,17 @@ sort partition idempotency host row group object dedup lookup index map dict blo
 composite unique natural item sub answer short hot commit rev revision version nonce csrf xsrf test_id site sitekey
 publishable query react i18n locale translation storage state random rng node next page continuation cursor pagination""")
 _NO_SECRET_SAID = regex(
-    r"(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"  # the sha256
+    r"(?i)(?<![a-z])(?:public|hash(?:es)?|digest|sha-?\d{0,3}|md5|ids?|uuid|guid|etag|checksum|integrity|fingerprint|commits?|rev(?:ision)?"  # the sha256
     r"|version|nonce|cursor|branch|tag|snapshot|build|image|layer|cache|primary|foreign|example|placeholder|dummy|signature)(?![a-z])",  # the signature
-    re.IGNORECASE,
 )
 _SECRECY_SAID = regex(
-    r"(?:(?<![a-z_-])(?:(?<!primary )(?<!foreign )key|api|token|secret|credentials?|api[- ]?keys?|authenticat\w{1,5}|bearer|login|password|pass(?:word|phrase)"  # my API key:
+    r"(?i)(?:(?<![a-z_-])(?:(?<!primary )(?<!foreign )key|api|token|secret|credentials?|api[- ]?keys?|authenticat\w{1,5}|bearer|login|password|pass(?:word|phrase)"  # my API key:
     r"|passwort|kennwort|zugang(?:sdaten)?|jeton|cl\u00e9(?: d['\u2019]\w{2,8})?|mot de passe|contrase\u00f1a|clave|llave|secreto)(?![a-z_])"  # das Passwort ist
     r"|schl\u00fcssel|token(?![a-z_])|\u5bc6\u94a5|\u5bc6\u9470|\u4ee4\u724c|\u51ed\u8bc1|\u51ed\u636e|\u5bc6\u7801|\u79d8\u94a5|\u53e3\u4ee4)(?:[ ][^\s.;!?,:]{1,20}){0,7}?[^\w\n]{1,6}\Z",  # der API-Schlüssel ist
-    re.IGNORECASE,
 )
 _SAID_AFTER = regex(
-    r"[\"'`*)]{0,3}[ ,]{0,2}(?:[(](?:the |our |my )?|[ ]?=[ ]|[ ](?:is|as|for|ist|est|es|als|comme|como)[ ])(?:[\w']{1,14}[ ]){0,4}?"  # is the API key
+    r"(?i)[\"'`*)]{0,3}[ ,]{0,2}(?:[(](?:the |our |my )?|[ ]?=[ ]|[ ](?:is|as|for|ist|est|es|als|comme|como)[ ])(?:[\w']{1,14}[ ]){0,4}?"  # is the API key
     r"(?:key|token|secret|credential|api|schl\u00fcssel|jeton|cl\u00e9|clave|llave)(?![a-z_])",
-    re.IGNORECASE,
 )
 _VENDORS_TEXT = """ably abstractapi adafruit adyen ahrefs airbrake airtable alchemy algolia alpaca alphavantage alpha.vantage amplitude anthropic
 apify assemblyai asana atlassian auth0 axiom azure backblaze baidu betterstack bigquery binance bitbucket bitly blockfrost
@@ -202,14 +198,9 @@ def _drawn(value: str) -> str:
     if _ANY_UUID().fullmatch(value):
         return "uuid"
     plain = _OTHER().sub("", value)
-    if (
-        len(plain) < _LEAST
-        or 6 * (len(value) - len(plain)) > len(value)
-        or not shapes.is_random(plain)
-        or shapes.stand_in(value)
-        or shapes.is_alphabet(value)
-        or shapes.is_name(value)
-    ):
+    if len(plain) < _LEAST or 6 * (len(value) - len(plain)) > len(value) or not shapes.is_random(plain):
+        return ""
+    if shapes.stand_in(value) or shapes.is_alphabet(value) or shapes.is_name(value):
         return ""
     if shapes.is_hexadecimal(plain):
         return "hash" if plain.isalnum() and len(plain) == len(value) else ""
@@ -237,11 +228,8 @@ def _why(text: str, start: int, end: int, drawn: str) -> tuple[str, str] | None:
     after = text[end : end + _AFTER].partition("\n")[0]
     if _ACCESS_ID().search(line) or _ACCESS_ID().search(after):
         return "secret", "a long random value beside the id of an access key"
-    if (
-        "://" in line.rpartition(" ")[2]
-        or _NO_SECRET_SAID().search(line[-40:])
-        or _NO_SECRET_SAID().match(after.lstrip(" (["))
-    ):
+    is_none = _NO_SECRET_SAID().search(line[-40:]) or _NO_SECRET_SAID().match(after.lstrip(" (["))
+    if is_none or "://" in line.rpartition(" ")[2]:
         return None
     if drawn != "uuid" and (_SECRECY_SAID().search(line) or _SAID_AFTER().match(after)):
         return "token", "a long random value that is called a key"
@@ -261,13 +249,8 @@ def _name_of_secrecy(before: str, drawn: str) -> str | None:
     last = words[-1]
     if len(words) == 1 and last in _PLAIN:
         return None
-    if (
-        any(map(_VENDOR().fullmatch, words))
-        or last in _SECRECY
-        or (last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid")
-    ):
-        return found[1]
-    return None
+    ends_so = last.endswith(_ENDS) and last not in _NO_ENDS and drawn != "uuid"
+    return found[1] if ends_so or last in _SECRECY or any(map(_VENDOR().fullmatch, words)) else None
 
 
 def _words(name: str) -> list[str]:

@@ -21,10 +21,9 @@ _SHARE = 0.15
 _HEX = frozenset("0123456789abcdef")
 _CODE_SIGN = regex(r"[,;:(){}\[\]<>|\\](?!\Z)|[!=<>+*-]=")
 _ALGORITHM = regex(
-    r"(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
+    r"(?i)(?:\A|[._-])(?:(?:scram|sha|md|utf|base|aes|rsa|hs|rs|es|ed|argon|bcrypt|scrypt|pbkdf|oauth|https?|python|py|ipv|latin|iso)[_-]?\d"
     r"|[vx]\d{1,3}(?:(?:alpha|beta|rc)\d{0,2})?(?![a-z\d]))"  # v2, v1beta1, x86
     r"|\A(?:polic|rule|hash|error|issue|ticket|page|table|tabla|field|feld|form|manager|version|producto|pedido)[a-z]{0,4}[_-]?\d{1,5}\Z",
-    re.IGNORECASE,
 )
 # random_state=42
 _GIVEN = regex(r"(?:[a-z_]{1,40}\d{0,3}|[A-Z_]{1,40}|[A-Z]?[a-z]{1,40}(?:[A-Z][a-z]{1,20}){0,4})=(?!=).")
@@ -72,19 +71,17 @@ correct default dummy empty example fake false foo foobar guest here hidden inco
 masked missing mypassword mysecretpassword mysql n/a nil no none not null oauth oauth2 off on optional or pass
 passwd password passwort postgres pw pwd redacted required root sample secret stored tbd test testing the todo token true undefined unset user username value wrong yes""")
 _STAND_IN_PARTS = regex(
-    r"your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"  # your-api-key
+    r"(?i)your[-_ ]?(?:own|secure|strong|new|api|token|secret|pass|key|actual|real|\w{1,20}[-_](?:key|token|secret|pass))"  # your-api-key
     r"|[-_](?:goes[-_])?here\b|example|placeholder|change[-_]?me|replace[-_]|insert[-_]|dummy|redacted|not[-_]a[-_]real"  # token-goes-here
     r"|\bmy[-_](?:secret|pass|token|api|key)|test[-_](?:token|key|secret|pass)|x{4}|\*{3}|•{3}|\.{3}|…|\$\{|\$\(|\{\{|%\(\w{1,40}\)",  # my_token, xxxx, ${TOKEN}
-    re.IGNORECASE,
 )
 _ALPHABET = regex(r"abcdefgh|0123456789|useandom", re.IGNORECASE)  # 0123456789
 _STAND_IN_FORM = regex(
-    r"<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"  # <token>, $TOKEN
+    r"(?is)<.{0,200}>|\{.{0,200}\}|\[.{0,200}\]|%\w{1,60}%|[\w./:-]{0,60}(?-i:%[sd])\b[\w./:%-]{0,60}|\$[A-Za-z_][\w.]{0,60}|:[A-Za-z_]\w{0,60}"  # <token>, $TOKEN
     r"|(?:pass(?:word|wd)?|pwd?|token|secret|key)[-_]?\d{0,2}"  # password1
     r"|(?:(?:big|small)?int(?:eger)?|bool(?:ean)?|float|double|number|numeric|date(?:time)?|timestamp(?:tz)?|uuid|jsonb?|n?(?:var)?char|[cb]lob"
     r"|n?text|string|str|(?:var)?binary|bytea?|bytes|object|array|list|dict|any|optional|secretstr)(?:\(\d{1,5}\)|\[.{0,60}\]|\?)?"  # the name of a type
     r"|[A-Za-z_-]{0,40}(?:password|passwd|passphrase|secret|token)[A-Za-z_-]{0,40}",  # db_password_here
-    re.IGNORECASE | re.DOTALL,
 )
 _CODE = regex(
     r"(?:await |new )?[A-Za-z_]\w{0,60}!?(?:(?:\.|->|::|\?\.)[A-Za-z_]\w{0,60}!?){0,8}(?:[(\[{]|::<)"  # a call, an index
@@ -134,12 +131,10 @@ def token_like(value: str) -> bool:
     """Return whether the value of `token = ...` is a token, not a word, a number, a path or code."""
     if len(value) < 8 or len(value.split(None, 1)) != 1 or value.isdigit() or stand_in(value):
         return False
-    code = _CODE().match(value)
-    if (
-        code and (code.group()[-1] in "([{:" or len(max(_PIECES().findall(value), key=len, default="")) < 16)
-    ) or _FILE().search(value[-64:]):
+    longest = max(map(len, _PIECES().findall(value)), default=0)
+    if (code := _CODE().match(value)) and (code[0][-1] in "([{:" or longest < 16):
         return False
-    if is_name(value) or _NUMBER().fullmatch(value):
+    if _FILE().search(value[-64:]) or is_name(value) or _NUMBER().fullmatch(value):
         return False
     for piece in _PIECES().findall(value[:512]):
         digits = sum(c.isdigit() for c in piece)
@@ -168,25 +163,21 @@ def _is_encoded(value: str) -> bool:
 
 def _words_and_sign(value: str) -> bool:
     """Return whether words with signs can only be a password: `Winter-River!`, `otter&lamp`, `otter_OtmrM`, four with hyphens."""
+    if len(value) < 8 or not value[0].isalpha() or any(c in "()[]{}<>/\\\"'`:;,=|" for c in value):
+        return False
     words = re.split(r"[^A-Za-z]", value)
     odd = any(len(word) >= 4 and _CAMEL().match(word) is None for word in words)
     signed = len(words) > 2 and value[-1] in "!#$%^&*+~" and value.lower() != value
     within = len(words) == 2 and min(map(len, words)) >= 4 and value[len(words[0])] in "!#$%^&*"
     phrase = len(words) >= 4 and min(map(len, words)) >= 3 and value.count("-") == len(words) - 1
-    return (
-        len(value) >= 8
-        and value[0].isalpha()
-        and (odd or signed or within or phrase)
-        and not any(c in "()[]{}<>/\\\"'`:;,=|" for c in value)
-    )
+    return odd or signed or within or phrase
 
 
 def _is_code(value: str, quoted: bool = False) -> bool:
     """Return whether a value is a call, an index or, without quotes, an attribute."""
     code = _CODE().match(value)
-    return code is not None and (
-        code[0][-1] in "([{:" or not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
-    )
+    attribute = not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
+    return code is not None and (code[0][-1] in "([{:" or attribute)
 
 
 def _drawn(value: str) -> bool:
@@ -205,13 +196,9 @@ def password_like(value: str, *, plain: bool = False, quoted: bool = False) -> b
     if digits:
         return len(value) >= 5 and (letters > 0 or digits >= 4) and _FILE().search(value[-64:]) is None
     if letters < len(value):
-        inner = any(c in "!@#$%^&*+~?" for c in value[:-1])
-        return (
-            (inner and letters >= 3 and len(value) >= 7)
-            or (plain and value.replace("-", "").replace("_", "").isalpha())
-            or _words_and_sign(value)
-            or _is_encoded(value)
-        )
+        signed = letters >= 3 and len(value) >= 7 and any(c in "!@#$%^&*+~?" for c in value[:-1])
+        words = plain and value.replace("-", "").replace("_", "").isalpha()
+        return signed or words or _words_and_sign(value) or _is_encoded(value)
     if plain and len(value) >= 5:
         return True
     return len(value) >= 8 and value.isascii() and (_CAMEL().match(value) is None or _is_encoded(value))
@@ -248,14 +235,8 @@ def basic_pair(value: str) -> bool:
         user, colon, password = plain.decode("utf-8").partition(":")
     except (binascii.Error, ValueError):
         return False
-    return (
-        bool(colon)
-        and user != "Aladdin"
-        and user.isprintable()
-        and password.isprintable()
-        and len(password) >= 3
-        and not stand_in(password)
-    )
+    known = user == "Aladdin" or stand_in(password)
+    return bool(colon) and not known and len(password) >= 3 and f"{user}{password}".isprintable()
 
 
 def strong_password_like(value: str, *, quoted: bool = False) -> bool:

@@ -57,15 +57,10 @@ def value_at(text: str, start: int, *, bold: bool = False) -> Value:
     if (found := _VALUE().match(text, start)) is None:
         return Value(start, start, "", False)
     value = found.group()
-    cut = next(
-        (
-            m
-            for m in _CUT().finditer(value)
-            if m.group() != "," or not value[m.end() :].strip() or _FIELD().match(value, m.end())
-        ),
-        None,
-    )
-    value = value[: cut.start()] if cut else value
+    for cut in _CUT().finditer(value):
+        if cut[0] != "," or not value[cut.end() :].strip() or _FIELD().match(value, cut.end()):
+            value = value[: cut.start()]
+            break
     # A sentence's or a bracket's end is not the value's; an open bracket within keeps its closing one.
     ends = ".,:;" if "(" in value or "{" in value else ".,:;)]}"
     value = value.rstrip(ends + "*" if bold else ends)
@@ -109,10 +104,9 @@ _PW_BEFORE = regex(r"(?:admin|root|db|user|sql|ftp|mail|wifi|app|login)\Z", re.I
 # pass: ..., pass | ...
 _PASS_GIVEN = regex(r"[\"'`*\])]{0,3}[ ]?(?:[:=\uff1a]|->|(?:is|was|ist|est|es)\b)|[\"'](?:\]|,)|</?|[*_`]{0,3}[ \t]{0,9}[|,;\t\n]")  # fmt: skip
 _OTHER_KEYS = regex(
-    r"(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
+    r"(?i)(?:primary|foreign|cache|sort|partition|public|license|idempotency|host|row|group|object|dedup|lookup|index|map"  # primary_
     r"|dict|s3|blob|file|message|event|shard|hash|routing|composite|unique|natural|item|sub|storage|answer|short|hot)"  # s3_
     r"[_-]?\Z",
-    re.IGNORECASE,
 )
 _LABEL = regex(r"[A-Za-z_.-]{0,24}\Z")
 
@@ -133,11 +127,9 @@ def names(text: str, low: str) -> Iterator[Name]:
         at = low.find(word)
         while at >= 0:
             start, at = at, low.find(word, at + 1)
-            if (
-                word == "key"
-                and _KEY_BEFORE().search(low[max(0, start - 14) : start]) is None
-                and (not text.startswith("_KEY", start - 1) or _OTHER_KEYS().search(text, max(0, start - 16), start))
-            ):
+            bare = word == "key" and _KEY_BEFORE().search(low[max(0, start - 14) : start]) is None
+            upper = text.startswith("_KEY", start - 1)
+            if bare and (not upper or _OTHER_KEYS().search(text, max(0, start - 16), start)):
                 continue
             match = _TAIL().match(text, start + len(word))
             tail = match.group().rstrip("-") if match else ""

@@ -3,8 +3,6 @@
 `TeachingModel` is the rule-based model behind `offline`, for graphs of your own that run without a key.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -140,9 +140,8 @@ class PostgresDatabase(Database):
         return release if free else None
 
     def blobs(self) -> Iterator[Blob]:
-        yield from self._blobs(
-            "checkpoint_blobs", "blob", "channel", ("thread_id", "checkpoint_ns", "channel", "version")
-        )
+        key = ("thread_id", "checkpoint_ns", "channel", "version")
+        yield from self._blobs("checkpoint_blobs", "blob", "channel", key)
         yield from self._blobs("checkpoint_writes", "blob", "channel", WRITE)
 
     def vacuum(self) -> str:

@@ -214,10 +214,8 @@ def signer(about: str) -> Sign:
                 made.unlink()
         key = path.read_bytes()
     except OSError as error:
-        raise RefusedError(
-            f"the key that approvals are signed with can't be made in {path.parent} ({error.strerror})",
-            "see that you can write there",
-        ) from None
+        what = f"the key that approvals are signed with can't be made in {path.parent} ({error.strerror})"
+        raise RefusedError(what, "see that you can write there") from None
     if len(key) != _BYTES:
         raise RefusedError(f"{path} is no key of deepnb's", "remove it: calls that wait are then asked about again")
     own = hmac.digest(key, about.encode(), "sha256")

@@ -111,15 +111,12 @@ def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """Yield the pieces of a section in chunks, parted at blank lines where that can be."""
     held: list[Piece] = []
     for piece in pieces:
-        if piece is _BLANK:  # a good place to part
-            if held and held[-1].b - held[0].a > CHUNK * 0.6:
-                yield held
-                held = []
-            continue
-        if held and piece.b - held[0].a > CHUNK:
+        end, most = (held[-1].b, CHUNK * 0.6) if held and piece is _BLANK else (piece.b, CHUNK)  # a good place to part
+        if held and end - held[0].a > most:
             yield held
             held = []
-        held.append(piece)
+        if piece is not _BLANK:
+            held.append(piece)
     if held:
         yield held
 
@@ -155,10 +152,8 @@ def _sections(text: str) -> Iterator[tuple[str, list[Piece]]]:
             if pieces:
                 yield " > ".join(title for _, title in above), pieces
             level = len(found[1])
-            above = [
-                *((n, title) for n, title in above if n < level),
-                (level, (found[2] or "").rstrip("#").rstrip(" \t")[:200]),
-            ]
+            title = (found[2] or "").rstrip("#").rstrip(" \t")[:200]
+            above = [*(one for one in above if one[0] < level), (level, title)]
             pieces = [Piece(number, number, at, at + len(bare))]
         elif len(bare) <= UNIT:
             long = prose and len(bare) >= LONG and _is_paragraph(bare, labels)

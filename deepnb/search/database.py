@@ -163,11 +163,8 @@ def version_of(db: Database) -> int:
 
 def make_tables(db: Database) -> None:
     """Make the tables, empty, in the place of an older version's; vectors stay."""
-    others = (
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'words_*' AND name NOT GLOB 'sqlite_*'"
-    )
-    for (name,) in db.rows(others):
-        if name != "embeddings":
+    for (name,) in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'"):
+        if name != "embeddings" and not name.startswith(("words_", "sqlite_")):
             db.rows(f"DROP TABLE {name}")
     for statement in _TABLES.split(";\n")[:-1]:
         db.rows(statement)

@@ -4,8 +4,6 @@ English and Chinese, and what `phrases` makes of other languages; a date in figu
 to a given day. A date without a year is of the latest year that has anything of it, and half as much of the years before.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,8 +12,9 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from deepnb.search.keys import Scores
 from deepnb.search.phrases import in_english, only_fillers
-from deepnb.search.words import Scores, folded
+from deepnb.search.words import folded
 
 AFTER, BEFORE = 7.0, 1.0
 """Days after a date, and before it, in which nearness falls to a third: one tells of what was rather than of what will
@@ -28,10 +27,8 @@ EARLIER = 0.5
 _MONTHS = ["january", "february", "march", "april", "may", "june"]
 _MONTHS += ["july", "august", "september", "october", "november", "december"]
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_NUMBERS = {
-    word: n for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
-}
-_NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3, "eleven": 11, "twelve": 12}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "couple of": 2, "a couple of": 2, "three": 3, "few": 3, "a few": 3}
+_NUMBERS |= {"four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _AFTER_DAY = "and|at|in|i|we|he|she|they|did|was|were|about|with|for|when|to|by|from"
 _HAN = {sign: n for n, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
@@ -52,9 +49,8 @@ _FULL = (
 )
 IN_FIGURES = re.compile(r"(?:19|20)\d\d")  # 2026
 _FULL_DATE = [re.compile(pattern, re.IGNORECASE) for pattern in _FULL]
-_BESIDE = re.compile(
-    rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+", re.IGNORECASE
-)
+_BESIDE_DATE = rf"\b(?:{'|'.join(_DAYS)}|am|pm|at|on)\b|(?:星期|周)[一二三四五六日天]|[上下]午|\d+"
+_BESIDE = re.compile(_BESIDE_DATE, re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -130,6 +126,7 @@ class _Found:
         for a, b, span in sorted(self.places, key=lambda place: place[0]):
             gap = text[end:a].lower().strip(" ,，(（") if out else None
             whole = [one.first.replace(month=12, day=31) == one.last and not one.yearly for one in (*out[-1:], span)]
+            between = _BETWEEN.search(text, 0, max(end, 0))
             weekdays = [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]
             if gap in _NEXT and out[-1].yearly != span.yearly and any(whole):  # May last year, 去年五月
                 one, year = (span, out.pop()) if span.yearly else (out.pop(), span)
@@ -137,9 +134,7 @@ class _Found:
             elif gap in _NEXT and weekdays[0] != weekdays[1]:  # Tuesday, 4 May: of the two the date counts
                 other = out.pop()
                 span = span if weekdays[0] else other
-            elif out and (
-                _TO.fullmatch(text, end, a) or (_AND.fullmatch(text, end, a) and _BETWEEN.search(text, 0, end))
-            ):
+            elif out and (_TO.fullmatch(text, end, a) or (between and _AND.fullmatch(text, end, a))):
                 span = _joined(out.pop(), span, today, all(weekdays))
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
                 first = _in_year(span, span.first.year - (span.first > today)).first if span.yearly else span.first
@@ -307,9 +302,8 @@ def _day_in_month(found: re.Match[str], today: date) -> Span:
     if which := _which(parts):
         return _one(_month_back(today, int(which in ("last", "上", "上个"))).first.replace(day=day))
     months = (_month_back(today, back) for back in range(12))
-    return _one(
-        next(m.first.replace(day=day) for m in months if day <= m.last.day and m.first.replace(day=day) <= today)
-    )
+    days = (month.first.replace(day=day) for month in months if day <= month.last.day)
+    return _one(next(one for one in days if one <= today))
 
 
 def _recent(found: re.Match[str], today: date) -> Span:
@@ -457,18 +451,12 @@ _WEAK_ROWS: tuple[tuple[str, Read], ...] = (
 """What is a date only where nothing else is asked."""
 
 
-_PATTERNS = tuple(
-    (re.compile(pattern, re.IGNORECASE), read, is_relative)
-    for rows, is_relative in (
-        ([(pattern, _in_quarter) for pattern in _QUARTERS], False),
-        ([(pattern, _date) for pattern in _ABSOLUTE], False),
-        (_RELATIVE, True),
-        (_OTHERS, False),
-    )
-    for pattern, read in rows
+_FIXED = (*((pattern, _in_quarter) for pattern in _QUARTERS), *((pattern, _date) for pattern in _ABSOLUTE))
+_PATTERNS, _WEAK = (
+    tuple((re.compile(pattern, re.IGNORECASE), read, (pattern, read) in _RELATIVE) for pattern, read in rows)
+    for rows in ((*_FIXED, *_RELATIVE, *_OTHERS), _WEAK_ROWS)
 )
 """The longest first, with how each is read, and whether it is relative to today."""
-_WEAK = tuple((re.compile(pattern, re.IGNORECASE), read, False) for pattern, read in _WEAK_ROWS)
 
 _TO = re.compile(r"(?:\s|'s)*(?:to|until|till|through|bis|zum?|jusqu['’]au|à|au|al?|hasta|-|–|—|~|到|至|から)\s*(?:the |le |el |on )?", re.IGNORECASE)  # fmt: skip
 _AND = re.compile(r"\s*(?:and|und|et|y|和|与)\s*(?:the |le |el |on )?", re.IGNORECASE)

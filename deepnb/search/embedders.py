@@ -1,7 +1,5 @@
 """The embedder that is named: "use", which needs no network, or a variable that holds LangChain `Embeddings`."""
 
-from __future__ import annotations
-
 import importlib.util
 import threading
 from collections.abc import Mapping

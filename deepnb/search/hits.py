@@ -1,7 +1,5 @@
 """What is asked of an index, and what a search gives: passages with their place, within a reader's budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
@@ -10,6 +8,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
+from deepnb.search.keys import values_at
 from deepnb.search.passages import Span
 from deepnb.search.reading import Reader
 from deepnb.search.scoring import Leg
@@ -45,18 +44,14 @@ class Hit:
 def hit(reader: Reader, span: Span, legs: Mapping[str, Leg], passage: int) -> Hit:
     first, last = span.rows[0], span.rows[-1]
     text = reader.text(first, last)[:passage]
-    by = []
-    for name in (name for name in (*LEGS, DAY) if name in legs):
-        keys, scores = legs[name].keys, legs[name].scores
-        at = int(np.searchsorted(keys, span.best))
-        by += [name] if at < len(keys) and int(keys[at]) == span.best and float(scores[at]) > 0 else []
+    of_best = {name: values_at(np.array([span.best]), leg.keys, leg.scores)[0] for name, leg in legs.items()}
     return Hit(
         path=reader.paths[first.key >> 43],
         start=first.line,
         end=first.line + text.count("\n"),
         text=text,
         score=span.score,
-        leg="+".join(by) or "words",
+        leg="+".join(name for name in (*LEGS, DAY) if of_best.get(name, 0) > 0) or "words",
         heading=reader.heading(first.key),
     )
 

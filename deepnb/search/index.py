@@ -26,10 +26,11 @@ from deepnb.search import scoring
 from deepnb.search.database import Damaged, Database
 from deepnb.search.days import Span, asked_days, nearness
 from deepnb.search.hits import DAY, LEGS, Hit, Request, filled, hit
+from deepnb.search.keys import Keys, Scores
 from deepnb.search.passages import Row, passages
 from deepnb.search.reading import Reader, within
 from deepnb.search.scoring import COARSE, FINE, Leg, by_rank, by_weight, dated
-from deepnb.search.words import QUERY, Keys, Query, Scores, plain, read_query
+from deepnb.search.words import QUERY, Query, plain, read_query
 from deepnb.search.writing import Changes, batches, bring_up_to_date, bump, erase_file, write_file
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, NotInstalledError, RefusedError
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deepnb.search.scoring import ENOUGH, Concept, Postings, how_often, idf, unique
-from deepnb.search.words import Keys, Scores, among, ordinal_range, values_at
+from deepnb.search.keys import Keys, Scores, among, ordinal_range, unique, values_at
+from deepnb.search.scoring import ENOUGH, Concept, Postings, how_often, idf
 
 K1, B = 1.5, 0.8
 """Higher than for lines: how often a word stands in a page, and how long that is, says more."""
@@ -45,15 +45,12 @@ class Chunks:
     def instead(self, file: int, others: Chunks) -> Chunks:
         """Return these chunks, with `others` in place of those of the file."""
         low, high = np.searchsorted(self.keys, [file << 18, file + 1 << 18])
-        keys, lengths = (
-            np.concatenate([old[:low], new, old[high:]])
-            for old, new in ((self.keys, others.keys), (self.lengths, others.lengths))
-        )
-        return Chunks(keys, lengths)
+        keys = np.concatenate([self.keys[:low], others.keys, self.keys[high:]])
+        return Chunks(keys, np.concatenate([self.lengths[:low], others.lengths, self.lengths[high:]]))
 
     def of(self, pairs: Keys) -> Scores:
         """Return the characters of pairs, each named by its first chunk."""
-        return self._length(pairs) + self._length(pairs + 1)
+        return values_at(pairs, self.keys, self.lengths) + values_at(pairs + 1, self.keys, self.lengths)
 
     @cached_property
     def usual(self) -> float:
@@ -68,9 +65,6 @@ class Chunks:
     @cached_property
     def file_lengths(self) -> Scores:
         return np.asarray(np.bincount(np.searchsorted(self.files, self.keys >> 18), self.lengths), np.float64)
-
-    def _length(self, keys: Keys) -> Scores:
-        return values_at(keys, self.keys, self.lengths)
 
 
 @dataclass(frozen=True)
@@ -117,8 +111,8 @@ def windows(words: Sequence[Concept], counts: Sequence[int], chunks: Chunks) -> 
     whole = _Scale(lengths, len(chunks.files), partial(_counts_in, files), attrgetter("file_count"))
     total = near.scores(words, counts) + values_at(file_of, files, whole.scores(words, counts))
     best = np.sort(np.lexsort((pairs, -total))[:BEST])
-    both = np.concatenate([pairs[best], pairs[best] + 1])
-    keys = unique(both[among(both, chunks.keys)])
+    both = unique(pairs[best], pairs[best] + 1)
+    keys = both[among(both, chunks.keys)]
     return keys, np.maximum(*(values_at(windows, pairs[best], total[best]) for windows in (keys, keys - 1)))
 
 
@@ -139,8 +133,7 @@ def _candidates(words: Sequence[Postings], chunks: Chunks) -> Keys:
             break
         mine = unique(postings.chunks)
         taken.append(mine[among(mine, chunks.keys)])
-    every = unique(np.concatenate(taken)) if taken else np.empty(0, np.int64)
-    return unique(np.concatenate([every, every - 1]))
+    return unique(*taken, *(chunks - 1 for chunks in taken))
 
 
 # -- Passages put together from units: round each of the best ones, as much of its section as fits and fits best

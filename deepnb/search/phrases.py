@@ -3,8 +3,6 @@
 German, French and Spanish become English, and Japanese Chinese, whose rules then read them (`days.py`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,56 +4,19 @@ A question asks "where did he go?", and the note says "went". Between two commas
 a form that is of two words ("left", "ground") has the forms of both.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from deepnb.search import scoring
 from deepnb.search.database import Database
 from deepnb.search.days import Span, day_of, nearness
+from deepnb.search.keys import HEAD, LAST, Keys, Scores, among, chunk_range, chunks_of, file_range, unique, values_at
 from deepnb.search.passages import SCALES, UNIT, Chunks, Row, windows
-from deepnb.search.scoring import (
-    EXACT,
-    SAMPLE,
-    Concept,
-    Embeddings,
-    Leg,
-    Postings,
-    Scored,
-    Size,
-    Spread,
-    Vectors,
-    coverage,
-    embeddings,
-    focus,
-    idf,
-    nearest,
-    rarity,
-    scored,
-    unique,
-    units_of,
-)
-from deepnb.search.words import (
-    CJK,
-    HEAD,
-    LAST,
-    LONGEST,
-    MARK,
-    Keys,
-    Query,
-    Scores,
-    Vocabulary,
-    among,
-    chunk_range,
-    chunks_of,
-    file_range,
-    pairs,
-    terms,
-    values_at,
-)
+from deepnb.search.scoring import Concept, Embeddings, Leg, Postings, Scored, Size, Spread, Vectors
+from deepnb.search.words import CJK, LONGEST, MARK, Query, Vocabulary, pairs, terms
 
 _VERBS = """
 arise arose arisen, awake awoke awoken, bear bore borne, beat beaten, become became, begin began begun, bend bent,
@@ -179,13 +142,13 @@ class Reader:
 
     def words(self, query: Query) -> Scored:
         found = [Concept(((self._postings.of(word, *other_forms(word)), 1.0),)) for word in query.words]
-        return scored([*found, *self._labels(query)], self._size, self._documents)
+        return scoring.scored([*found, *self._labels(query)], self._size, self._documents)
 
     def grams(self, query: Query, *, known: bool) -> Scored:
         """Return what has words like those of the query; `known`: some of these are in the index themselves."""
         self._read_vocabulary()
         like = [self._soft(word, ALIKE if known else STEPS[1]) for word in query.soft]
-        return scored([*like, *self._labels(query)], self._size, self._documents)
+        return scoring.scored([*like, *self._labels(query)], self._size, self._documents)
 
     def windows(self, query: Query, words: Scored) -> tuple[Keys, Scores]:
         """Return the units of documents that are in the best windows, with the scores of these and, of `words`, their own."""
@@ -194,7 +157,7 @@ class Reader:
         self._read_vocabulary()
         found = windows(list(map(self._soft, query.words)), query.counts, self._chunks_of_documents())
         score_of = dict(zip(*(part.tolist() for part in found), strict=True))
-        rows = units_of(self.db, list(score_of), "chunks")
+        rows = scoring.units_of(self.db, list(score_of), "chunks")
         keys = np.array([unit for _, unit in rows], np.int64)
         return keys, np.array([score_of[chunk] for chunk, _ in rows]) + UNIT * values_at(keys, words.keys, words.fine)
 
@@ -215,11 +178,9 @@ class Reader:
 
         Beside other words, one that is in many files is a word, too, whatever it looks like: the leg counts less then.
         """
-        rows = self.db.rows(
-            "SELECT name, unit FROM names WHERE name IN (SELECT value FROM json_each(?))", (json.dumps(query.names),)
-        )
+        sql = "SELECT name, unit FROM names WHERE name IN (SELECT value FROM json_each(?))"
         units: dict[str, list[int]] = {}
-        for name, unit in rows:
+        for name, unit in self.db.rows(sql, (json.dumps(query.names),)):
             units.setdefault(name, []).append(unit)
         for run in query.runs:
             keys, *others = (self._postings.of(pair).units for pair in pairs(run))
@@ -231,12 +192,13 @@ class Reader:
         gains: dict[int, float] = {}
         rarest = 0.0
         for found in units.values():
-            rare = 1.0 if alone else rarity(len({unit >> 43 for unit in found}))
+            rare = 1.0 if alone else scoring.rarity(len({unit >> 43 for unit in found}))
             rarest = max(rarest, rare)
             for unit in found:
-                gains[unit] = gains.get(unit, 0.0) + idf(len(found), self._size.units) * rare
+                gains[unit] = gains.get(unit, 0.0) + scoring.idf(len(found), self._size.units) * rare
         keys = np.array(sorted(gains), np.int64)
-        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), EXACT * rarest * focus(len(query.words)))
+        weight = scoring.EXACT * rarest * scoring.focus(len(query.words))
+        return Leg(keys, np.array([gains[key] for key in keys.tolist()]), weight)
 
     def vector(
         self, model: str, vector: Vectors, query: Query, others: Keys, spans: tuple[Span, ...], *, alone: bool
@@ -247,11 +209,13 @@ class Reader:
         vector tells no day from another. alone: whether no other leg was asked; all that is nearest is then given.
         """
         if not self.db.vectors and model not in self._vectors:
-            self._vectors[model] = embeddings(self.db, model)
+            self._vectors[model] = scoring.embeddings(self.db, model)
         if model not in self._samples:
-            self._samples[model] = embeddings(self.db, model, SAMPLE)[1], self.db.value("SELECT count(*) FROM spans")
-        found = dict(nearest(self.db, model, vector, NEAREST, self._vectors.get(model)))
-        rows = [(unit, found[span]) for span, unit in units_of(self.db, list(found), "spans") if found[span] > 0]
+            _, sample = scoring.embeddings(self.db, model, scoring.SAMPLE)
+            self._samples[model] = sample, self.db.value("SELECT count(*) FROM spans")
+        found = dict(scoring.nearest(self.db, model, vector, NEAREST, self._vectors.get(model)))
+        units = scoring.units_of(self.db, list(found), "spans")
+        rows = [(unit, found[span]) for span, unit in units if found[span] > 0]
         leg = Leg(np.array([key for key, _ in rows], np.int64), np.array([score for _, score in rows], np.float64))
         sample, texts = self._samples[model]
         if alone or not rows or sample.shape[1] != len(vector):
@@ -260,7 +224,7 @@ class Reader:
         known = query.common or any(len(found.keys) for found in words.values())
         cosines = sample @ vector
         spread = Spread(float(cosines.mean()), float(cosines.std()), texts)
-        weight = 1.0 if spans else spread.weight(float(leg.scores.max()), coverage(words, self._size.units))
+        weight = 1.0 if spans else spread.weight(float(leg.scores.max()), scoring.coverage(words, self._size.units))
         kept = known | (leg.scores >= spread.floor) | among(leg.keys, others)
         if spans and (of_these := nearness(spans, self.days(leg.keys)) == 1).any():
             kept &= of_these
@@ -303,9 +267,8 @@ class Reader:
 
     def text(self, first: Row, last: Row) -> str:
         """Return what stands from the beginning of a unit to the end of a later one of its file."""
-        rows = self.db.rows(
-            "SELECT a, text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id", (_chunk(first.key), _chunk(last.key))
-        )
+        sql = "SELECT a, text FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
+        rows = self.db.rows(sql, (_chunk(first.key), _chunk(last.key)))
         begin = rows[0][0]
         return "".join(text for _, text in rows)[first.a - begin : last.b - begin]
 

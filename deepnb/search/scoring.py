@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from deepnb.search.database import Database
 from deepnb.search.days import IN_FIGURES
-from deepnb.search.words import CJK, HEAD, Keys, Scores, among, chunks_of, content_hash, lengths_of
+from deepnb.search.keys import HEAD, Keys, Scores, among, chunks_of, lengths_of, unique
+from deepnb.search.words import CJK, content_hash
 
 K1, B = 1.2, 0.4
 BEFORE, AFTER = 0.3, 0.15
@@ -33,9 +34,6 @@ DEEP = 500
 ENOUGH, FEW = 2000, 100
 """Units with the rarer words of a query that are scored, where these are not too few: common words then only add
 to their scores. In a small index, every unit with a word of the query is scored."""
-
-
-NONE: Keys = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,11 @@ class Postings:
 
     @cached_property
     def chunk_count(self) -> int:
-        return _different(self.chunks)
+        return len(unique(self.chunks))
 
     @cached_property
     def file_count(self) -> int:
-        return _different(self.units >> 43)
+        return len(unique(self.units >> 43))
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class Size:
     chunks: int
 
 
-def scored(concepts: Sequence[Concept], size: Size, documents: Keys = NONE) -> Scored:
+def scored(concepts: Sequence[Concept], size: Size, documents: Keys) -> Scored:
     """Return the units that have one of the rarer concepts in them; all that have any, where that is few enough.
 
     The coarse score of the files that are `documents` is left at 0.
@@ -129,17 +127,6 @@ def idf(found: int, of: int) -> float:
     return float(np.log1p((max(of, found) - found + 0.5) / (found + 0.5)))
 
 
-def _different(keys: Keys) -> int:
-    """Return how many there are of keys in order."""
-    return int(np.count_nonzero(np.diff(keys))) + 1 if len(keys) else 0
-
-
-def unique(keys: Keys) -> Keys:
-    """In order, each once; numpy's own hashes first and takes several times as long."""
-    keys = np.sort(keys)
-    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
-
-
 def _candidates(concepts: Sequence[Concept], size: Size) -> Keys:
     taken: list[Keys] = []
     count = 0
@@ -148,13 +135,13 @@ def _candidates(concepts: Sequence[Concept], size: Size) -> Keys:
         if count > ENOUGH and sum(map(len, taken)) > FEW:
             break
         taken += [postings.units for postings, _ in concept.sets]
-    return unique(np.concatenate(taken)) if taken else np.empty(0, np.int64)
+    return unique(*taken)
 
 
 def _coarse(concepts: Sequence[Concept], keys: Keys, size: Size) -> Scores:
     """For each unit the better of the two pairs of chunks that its own is in."""
     mine = chunks_of(keys)
-    pairs = unique(np.concatenate([mine, mine - 1]))
+    pairs = unique(mine, mine - 1)
     total = np.zeros(len(pairs))
     for concept in concepts:
         counts = np.zeros(len(pairs))
@@ -447,5 +434,4 @@ def _of_best(scores: Scores) -> Scores:
 
 
 def union(legs: Mapping[str, Leg]) -> Keys:
-    every = [leg.keys for leg in legs.values()]
-    return unique(np.concatenate(every)) if every else np.empty(0, np.int64)
+    return unique(*(leg.keys for leg in legs.values()))

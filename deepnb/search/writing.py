@@ -9,24 +9,8 @@ from dataclasses import dataclass, field
 from deepnb.search.chunks import Cut, Unit, cut
 from deepnb.search.database import VERSION, Database, make_tables, version_of
 from deepnb.search.days import IN_FIGURES, day_of, is_date
-from deepnb.search.words import (
-    FILES,
-    HEAD,
-    LONGEST,
-    MARK,
-    chunk_key,
-    chunk_range,
-    content_hash,
-    file_range,
-    indexed,
-    is_plain,
-    label,
-    names_in,
-    plain,
-    terms,
-    unit_key,
-    words_in,
-)
+from deepnb.search.keys import FILES, HEAD, chunk_key, chunk_range, file_range, unit_key
+from deepnb.search.words import LONGEST, MARK, content_hash, indexed, is_plain, label, names_in, plain, terms, words_in
 from deepnb.values.errors import LimitError
 
 PROSE = 0.1

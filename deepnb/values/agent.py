@@ -287,9 +287,8 @@ class Features:
 
     def __repr__(self) -> str:
         has, lacks = (", ".join(one.name for one in self.listed if one.has is there) for there in (True, False))
-        return short_repr(
-            self, f"of {self.agent}: has {has or 'none of them'}; lacks {lacks}" if self.listed else "all"
-        )
+        listed = f"of {self.agent}: has {has or 'none of them'}; lacks {lacks}"
+        return short_repr(self, listed if self.listed else "all")
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.listed)

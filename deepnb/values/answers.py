@@ -43,9 +43,8 @@ _GAP = regex(r"[\s,;]*")
 _NAME = regex(r"(?:functions?\.)?([\w-]{1,80})(?::\d+)?")  # functions.note:0
 _XML = regex(r"<function=([\w-]{1,80})>")  # <function=note>
 _PAIR = regex(
-    r"<parameter=(\w+)>\n?(.*?)\n?</parameter>"  # <parameter=text>likes tea</parameter>
+    r"(?s)<parameter=(\w+)>\n?(.*?)\n?</parameter>"  # <parameter=text>likes tea</parameter>
     r"|<arg_key>(\w+)</arg_key>\s*<arg_value>(.*?)</arg_value>",  # <arg_key>text</arg_key><arg_value>likes tea</arg_value>
-    re.DOTALL,
 )
 _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "params", "tool_input")
@@ -170,9 +169,8 @@ def stands_in(call: Call, texts: Iterable[str]) -> bool:
     heads = [*(f"{key}{name}" for key in _NAMES), *(f"{name}{key}{arg}" for arg in args for key in ("", *_ARGUMENTS))]
     for text in texts:
         held = _bare(text)
-        if all(arg in held for arg in args) and (
-            any(h in held for h in heads) or (not args and f"{call[0]}()" in text)
-        ):
+        named = any(head in held for head in heads) or (not args and f"{call[0]}()" in text)
+        if named and all(arg in held for arg in args):
             return True
     return False
 
@@ -195,9 +193,8 @@ def _read(text: str, at: int, offered: Offered, *, marked: bool) -> tuple[int, l
         end = text.find("</function>", xml.end())
         end, after = (len(text), len(text)) if end < 0 else (end, end + len("</function>"))
         body = text[xml.end() : end]
-        return after, [
-            _named(xml[1], json.loads(body) if body.strip()[:1] == "{" else _pairs(body, xml[1], offered), offered)
-        ]
+        args = json.loads(body) if body.strip()[:1] == "{" else _pairs(body, xml[1], offered)
+        return after, [_named(xml[1], args, offered)]
     if text[at] == "{" or re.compile(r"\[\s*\{").match(text, at):
         value, end = _value(text, at)
         return end, [call for one in (value if isinstance(value, list) else [value]) for call in _of_json(one, offered)]

@@ -139,10 +139,8 @@ def _clean(value: Any) -> Any:
     if isinstance(value, values.ModelStarted | values.ModelEnded):  # figures; the request is not shown
         return value
     if isinstance(value, values.CodeOutput):  # pictures are no text, but for drawings
-        shown = {
-            kind: data if kind.startswith("image/") and "svg" not in kind else _clean(data)
-            for kind, data in value.data.items()
-        }
+        pictures = {kind for kind in value.data if kind.startswith("image/") and "svg" not in kind}
+        shown = {kind: data if kind in pictures else _clean(data) for kind, data in value.data.items()}
         return replace(value, text=redact(value.text), data=shown)
     if isinstance(value, str):
         return redact(value)

@@ -16,6 +16,7 @@ from typing import Any
 from deepnb.gate import credentials, redact
 from deepnb.values.errors import NotFoundError
 from deepnb.values.files import FileDiff
+from deepnb.values.text import rebuilt
 
 _OVERLOADED = frozenset({"overloaded_error", "overloaded"})
 _QUOTA = frozenset({"insufficient_quota", "billing_error"})
@@ -27,7 +28,7 @@ _BROKEN = frozenset(_BROKEN_TEXT.split())
 _REFUSED = frozenset({400, 413, 422, 500})
 """Statuses with which servers refuse a request as too long."""
 _OVERFLOW = re.compile(
-    r"context_length_exceeded|ContextWindowExceeded"  # OpenAI, LiteLLM
+    r"(?i)context_length_exceeded|ContextWindowExceeded"  # OpenAI, LiteLLM
     r"|maximum context length|maximum model length"  # OpenAI, vLLM
     r"|exceed(?:s|ed)? (?:\S+ ){0,2}context (?:length|size|window|limit)"  # exceeds the available context size
     r"|context (?:length|size|window|limit) exceeded"
@@ -37,7 +38,6 @@ _OVERFLOW = re.compile(
     r"|prompt (?:is )?too long|maximum prompt length"  # Anthropic, Ollama, xAI
     r"|input tokens exceed the configured limit|(?:input|prompt) token count .{0,40}exceeds"  # OpenAI, Gemini
     r"|`inputs` tokens .{0,40}must be <=|too large for model with",  # text-generation-inference, Mistral
-    re.IGNORECASE,
 )
 _WINDOWS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -53,11 +53,10 @@ _WINDOWS = tuple(
 )
 """Where a refusal says how many tokens there may be, the surest first."""
 _NO_TOOLS = re.compile(
-    r"(?P<jinja>--jinja)|(?P<vllm>--enable-auto-tool-choice)"  # llama.cpp, vLLM: "auto" tool choice requires ...
+    r"(?i)(?P<jinja>--jinja)|(?P<vllm>--enable-auto-tool-choice)"  # llama.cpp, vLLM: "auto" tool choice requires ...
     r"|(?:does not|doesn't) support (?:the )?(?:tool|function)"  # Ollama: qwen does not support tools
     r"|support(?:s|ing)? tool use"  # OpenRouter: No endpoints found that support tool use
     r"|tool[ _](?:use|call(?:ing|s))\W+(?:is|are) not supported",  # Groq: `tool calling` is not supported
-    re.IGNORECASE,
 )
 _LEAST_WINDOW = 256
 _LONGEST = 300
@@ -100,9 +99,8 @@ def model_failure(error: BaseException) -> ModelFailure | None:
     if is_overflow(error):
         return ModelFailure("the request is too long for the model", refusal(error), "shorten it")
     if (at := next((e for e in chain if status_of(e) is not None), None)) is not None:
-        return _by_status(
-            status_of(at) or 0, _kind(at), _words(at), _header(at, "x-should-retry") != "false", _wait(at)
-        )
+        again = _header(at, "x-should-retry") != "false"
+        return _by_status(status_of(at) or 0, _kind(at), _words(at), again, _wait(at))
     names = {kind.__name__ for e in chain for kind in type(e).__mro__}
     where = f"at {host}" if (host := next(filter(None, map(host_of, chain)), "")) else ""
     if names & _NOT_MADE:
@@ -204,29 +202,22 @@ def hide_credentials(error: BaseException, sent: Iterable[str]) -> None:
 
     Those in the texts that were `sent` are found in whatever form the provider quotes them.
     """
-    values = {  # each word of a credential in these texts, and what stands for it
-        word: f"[redacted: {found.kind}]"
-        for text in sent
-        for found in credentials(text)
-        for word in text[found.start : found.end].split()
-        if len(word) >= _SHORTEST
-    }
+    found = ((text[one.start : one.end].split(), one.kind) for text in sent for one in credentials(text))
+    marks = {word: f"[redacted: {kind}]" for words, kind in found for word in words if len(word) >= _SHORTEST}
     for one in causes(error):
-        one.args = tuple(_hidden(arg, values) for arg in one.args)
+        one.args = tuple(_hidden(arg, marks) for arg in one.args)
         for name in ("message", "body", "error"):
             with suppress(AttributeError):  # it has none, or the class says what it is
-                setattr(one, name, _hidden(getattr(one, name), values))
+                setattr(one, name, _hidden(getattr(one, name), marks))
 
 
-def _hidden(value: Any, values: Mapping[str, str]) -> Any:
-    if type(value) is dict:
-        return {key: _hidden(item, values) for key, item in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_hidden(item, values) for item in value)
-    if isinstance(value, str):
-        value = redact(value)
-        for word, mark in values.items():
-            value = value.replace(word, mark)
+def _hidden(value: Any, marks: Mapping[str, str]) -> Any:
+    """Return a value without the words of credentials, each of which has its mark."""
+    if not isinstance(value, str):
+        return rebuilt(value, lambda item: _hidden(item, marks))
+    value = redact(value)
+    for word, mark in marks.items():
+        value = value.replace(word, mark)
     return value
 
 

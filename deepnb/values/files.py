@@ -19,6 +19,9 @@ from deepnb.values.text import Listing, short_repr, whole
 
 ALL_FILES = "{*,.*}"
 """The glob of every file below a directory: a pattern without a slash is of names wherever they are, and `**/*` passes over `.deepagents/`."""
+RESULTS = "/large_tool_results/"
+RECORDS = ("/conversation_history/", RESULTS)
+"""What the engine writes down by itself, and no tool of an agent's does: credentials are redacted there."""
 
 
 def utf8(content: bytes | None) -> str | None:
@@ -65,11 +68,9 @@ class FileDiff:
         """Return the diff as `diff -u` prints it, ending in a line feed."""
         old, new = lines_of(self.before), lines_of(self.after)
         name = self.path.lstrip("/")
-        heads = (
-            "/dev/null" if self.before is None else f"a/{name}",
-            "/dev/null" if self.after is None else f"b/{name}",
-        )
-        lines = difflib.unified_diff(old, new, *heads, n=context)
+        old_name = "/dev/null" if self.before is None else f"a/{name}"
+        new_name = "/dev/null" if self.after is None else f"b/{name}"
+        lines = difflib.unified_diff(old, new, old_name, new_name, n=context)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 

@@ -12,6 +12,9 @@ from deepnb.values.text import rebuilt, short_repr
 LARGEST = 5_000_000
 """Bytes of an image that is sent: what Anthropic's API takes, the least of the large providers."""
 
+_PNG_BEGIN, _JPEG_BEGIN = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+_BEGINS = {_PNG_BEGIN: "image/png", _JPEG_BEGIN: "image/jpeg", b"GIF87a": "image/gif", b"GIF89a": "image/gif"}
+
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 """The types of images that outputs of code have."""
 IN_A_TERMINAL = "a terminal shows no picture: savefig writes a figure to a file"
@@ -52,13 +55,9 @@ def with_markers(prompt: str, images: Sequence[PromptImage]) -> str:
 
 def image_type(data: bytes) -> str | None:
     """Return the type of an image by its first bytes; None for anything that models do not take."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for begin, kind in _BEGINS.items() if data.startswith(begin)), None)
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:

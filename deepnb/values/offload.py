@@ -40,9 +40,8 @@ class AnchorBlock:
 
 
 _TYPE = regex(
-    r"(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"  # float64, datetime64[ns], None
+    r"(?i)(?:u?int|float|complex)\d{1,3}|(?:datetime|timedelta)64(?:\[.*\])?|d?types?(?:\('.*'\))?|object|bool|category|str(?:ing)?|int|float|NaN|NaT|None(?:Type)?"  # float64, datetime64[ns], None
     r"|(?:pd\.|pandas\.|np\.|numpy\.)?(?:DataFrame|Series|ndarray|(?:Range|Multi|Datetime)?Index|Timestamp|Categorical)(?:\(\))?",  # pd.DataFrame, RangeIndex
-    re.IGNORECASE,
 )
 # year_discovered, numRows, Data Frame
 _PLAIN = regex(r"[a-z]+(?:_[a-z]+)*|[a-z]+(?:[A-Z][a-z]+)+|(?:[A-Z][a-z]+)+(?:[ _][A-Za-z]+)*")
@@ -363,8 +362,7 @@ class BroughtBack:
         for section, message in self.messages:
             by_section.setdefault(section, []).append(message.number)
         words = [
-            f"message{'s' if len(numbers) > 1 else ''} {ranges(numbers)} of section {section}"
-            for section, numbers in by_section.items()
+            f"message{'s' * (len(of) > 1)} {ranges(of)} of section {section}" for section, of in by_section.items()
         ]
         return f"{', '.join(words)} ({'' if self.exact else '~'}{self.tokens:,} token{'' if self.tokens == 1 else 's'})"
 

@@ -66,9 +66,7 @@ class Request:
 
 def default_prompt(*, files: bool = True) -> str:
     """Return the agent's instructions; without file tools they name none."""
-    live = (
-        "Your files live in the notebook's kernel under /, and your file tools read and write them. " if files else ""
-    )
+    live = "Your files live in the notebook's kernel under /, and your file tools read and write them. " * files
     look = ", files with ls and read_file" if files else ""
     return (
         "You are a deep agent in a Jupyter notebook, working for the person who runs its cells. "

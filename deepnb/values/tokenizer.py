@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 _TOKEN = re.compile(
-    r"\n+"  # line feeds, together
+    r"(?s)\n+"  # line feeds, together
     r"|[ \t]{2,}(?=[ \t])|[ \t]{2,}(?=\n|$)"  # indentation, but for the blank that the next token takes
     r"|[ \t]?[A-Za-z]{1,8}"
     r"|[ \t]?[0-9]{1,3}"
@@ -16,7 +16,6 @@ _TOKEN = re.compile(
     r"|[ \t]?[^\W\dA-Za-z぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff]{1,4}"
     r"|[ \t]?[^\w\s]{1,3}"  # signs, as JSON and code have them in a row
     r"|.",
-    re.DOTALL,
 )
 
 

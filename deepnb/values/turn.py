@@ -338,9 +338,8 @@ class Turn:
     def __repr__(self) -> str:
         ended = self.error or self.interrupted
         how = f" ({excerpt(ended)})" if ended else ""
-        return short_repr(
-            self, f"{self.number} of {self.thread}: {excerpt(self.prompt)!r} → {excerpt(self.text)!r}{how}"
-        )
+        said = f"{excerpt(self.prompt)!r} → {excerpt(self.text)!r}{how}"
+        return short_repr(self, f"{self.number} of {self.thread}: {said}")
 
     @property
     def first_words(self) -> str:

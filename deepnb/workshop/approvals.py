@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-READS = frozenset(
-    {
-        *("ls", "read_file", "glob", "grep", "memory_search", "memory_get"),
-        *("list_variables", "inspect_variable", "query_table", "read_notebook", "propose_cell", "more_tools"),
-    }
-)
+READS = frozenset({"ls", "read_file", "glob", "grep", "memory_search", "memory_get", "more_tools"})
+READS |= {"list_variables", "inspect_variable", "query_table", "read_notebook", "propose_cell"}
 """Tools of deepnb that change nothing."""
 WRITES = frozenset({"write_file", "edit_file", "delete"})
 """Its tools that change a file: what can be undone depends on where it is."""
@@ -54,11 +50,9 @@ def reads(tool: T) -> T:
 def marked(tool: Any) -> Effect:
     """Return what the user says a tool of theirs does; anything, where nothing is said."""
     functions = (getattr(tool, name, None) for name in ("func", "coroutine"))  # what a LangChain tool was made of
-    said = (
-        (getattr(tool, "metadata", None) or {}).get(_MARK),
-        *(getattr(one, _MARK, None) for one in (tool, *functions)),
-    )
-    return "reads" if any(isinstance(one, _Mark) for one in said) else "outside"
+    said = (getattr(tool, "metadata", None) or {}).get(_MARK)
+    marks = (said, *(getattr(one, _MARK, None) for one in (tool, *functions)))
+    return "reads" if any(isinstance(one, _Mark) for one in marks) else "outside"
 
 
 @dataclass(frozen=True)

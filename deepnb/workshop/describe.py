@@ -4,8 +4,6 @@ Only values of exactly known types are read (`exact.py`); of any other the class
 at most four significant digits and types the same names under pandas 2 and 3, so that a prompt is the same everywhere.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -24,10 +24,9 @@ from deepnb.gate import redact_value
 
 ITEMS = 8  # first items of a collection
 LINE = 100  # characters of one item
-COLLECTIONS = (dict, list, tuple, set, frozenset)
-_BRACKETS: Mapping[type, Sequence[str]] = dict(
-    zip(COLLECTIONS, ("{}", "[]", "()", "{}", ("frozenset({", "})")), strict=True)
-)
+_BRACKETS: Mapping[type, Sequence[str]]
+_BRACKETS = {dict: "{}", list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})")}
+COLLECTIONS = tuple(_BRACKETS)
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 _OTHERS = (Decimal, Fraction, UUID, date, timedelta)
 _TIMES = (datetime, time)

@@ -17,13 +17,8 @@ from deepnb.workshop.exact import class_name, is_from, is_one_of
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
-_PICTURES = {
-    "PIL.Image": ("Image",),
-    "PIL.PngImagePlugin": ("PngImageFile",),
-    "PIL.JpegImagePlugin": ("JpegImageFile",),
-    "PIL.GifImagePlugin": ("GifImageFile",),
-    "PIL.WebPImagePlugin": ("WebPImageFile",),
-}
+_FORMATS = ("Png", "Jpeg", "Gif", "WebP")
+_PICTURES = {"PIL.Image": ("Image",)} | {f"PIL.{one}ImagePlugin": (f"{one}ImageFile",) for one in _FORMATS}
 _MODES = ("1", "L", "LA", "P", "RGB", "RGBA")  # modes of Pillow that its PNG writer takes; others are converted
 
 

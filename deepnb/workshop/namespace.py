@@ -74,9 +74,8 @@ def answer(table: Columns, question: Question, other: Columns | None = None) -> 
         table = _grouped(_with_periods(table, question.by), question)
     asked = [one for name in question.columns for one in table.twice.get(name, (name,))]
     shown = [_made_name(table, one) for one in asked] or table.names
-    twice = tuple(
-        f"{said_twice(one, names)}: {', '.join(names)}" for one, names in table.twice.items() if {*names} & {*shown}
-    )
+    alike = [(one, names) for one, names in table.twice.items() if {*names} & {*shown}]
+    twice = tuple(f"{said_twice(one, names)}: {', '.join(names)}" for one, names in alike)
     readable = (name for name in shown[:200] if is_readable(table.frame[name]))
     missing = {name: count for name in readable if (count := int(table.frame[name].isna().sum()))}
     return Answer(_sorted(table, question)[shown], len(table.frame), matched, missing, twice)

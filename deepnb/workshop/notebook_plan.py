@@ -313,9 +313,8 @@ class NotebookFile:
         start, end = (spans[0][0], spans[-1][1]) if spans else (self.array + 1, _skip(text, self.array + 1))
         line = text[text.rfind("\n", 0, start) + 1 : start]
         base = line if spans and not line.strip() else self.indent * 2 if self.newline else ""
-        between = (
-            text[spans[0][1] : spans[1][0]] if len(spans) > 1 else f",{self.newline}{base}" if self.newline else ", "
-        )
+        gap = f",{self.newline}{base}" if self.newline else ", "
+        between = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else gap
         out, before = "", None
         for number, edit in entries:
             own = spans[number - 1] if number else None
@@ -344,7 +343,6 @@ class NotebookFile:
         made["source"] = edit.source if isinstance(given, str) else edit.source.splitlines(keepends=True)
         made = dict(sorted(made.items())) if list(old) == sorted(old) else made
         separators = (",", self.colon) if self.newline else (", " if self.colon == ": " else ",", self.colon)
-        dumped = json.dumps(
-            made, indent=self.indent if self.newline else None, ensure_ascii=self.escapes, separators=separators
-        )
+        indent = self.indent if self.newline else None
+        dumped = json.dumps(made, indent=indent, ensure_ascii=self.escapes, separators=separators)
         return dumped.replace("\n", f"{self.newline}{base}")

@@ -131,10 +131,9 @@ def read_notebook(path: str = "", search: str = "", cells: str = "", detailed: b
         if not chosen:
             raise NotFoundError(f"no cells {cells}: the notebook has {len(there)}", "count from 1")
         blocks = (
-            "\n".join([_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)])
-            for cell in chosen
+            (_head(cell, short=False), _cut(cell.source, ANSWER // 2), *_shown(cell, detailed)) for cell in chosen
         )
-        return _answer([f"{redact(path)}, version {version}:", *blocks], "cells")
+        return _answer([f"{redact(path)}, version {version}:", *map("\n".join, blocks)], "cells")
     except DeepnbError as error:
         return f"Error: {error.typed}"
 
@@ -217,12 +216,8 @@ def _overview(root: Path, files: list[Path], search: str) -> str:
             lines.append(f"{name}: {len(there)} cells" + (f", {title}" if title else ""))
         for cell in there if search else ():
             texts = [(cell.kind, cell.source), *(("output", f"{title}\n{text}") for title, text in cell.outputs)]
-            lines += [
-                f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}"
-                for kind, text in texts
-                for line in text.splitlines()
-                if sought in line.casefold()
-            ]
+            hits = ((kind, line) for kind, text in texts for line in text.splitlines() if sought in line.casefold())
+            lines += [f"{name} {cell.number} {kind}: {_cut(' '.join(line.split()), _LINE)}" for kind, line in hits]
     if not lines:
         return f"no line contains {redact(search)!r}" if search else "there are no notebooks in the working directory"
     more = f"only the first {MOST} notebooks were searched" if search else "there are more notebooks"
@@ -285,9 +280,8 @@ def is_open(file: Path, cells: Collection[str], namespace: Mapping[str, Any]) ->
     if file in paths:
         return True
     ran: Collection[str] = getattr(namespace, "cell_ids", frozenset())
-    return not set(ran).isdisjoint(cells) and not any(
-        cell.get("id") in ran for path in paths for cell in _saved_cells(path)
-    )
+    saved = (cell.get("id") for path in paths for cell in _saved_cells(path))
+    return not set(ran).isdisjoint(cells) and set(ran).isdisjoint(saved)
 
 
 def notebook_path(namespace: Mapping[str, Any]) -> Path | None:

@@ -161,14 +161,12 @@ def fingerprint(own: str, description: str, schema: Any) -> str:
     return hashlib.sha256(json.dumps([own, description, schema], sort_keys=True).encode()).hexdigest()
 
 
-def _cleaned(schema: Any) -> Any:
+def _cleaned(schema: Any, key: str = "") -> Any:
     """A schema whose words are plain and short; names and values in it are as they were."""
     if isinstance(schema, Mapping):
-        words = ("description", "title")
-        return {
-            key: _plain_text(value, LONGEST_WORDS) if key in words and isinstance(value, str) else _cleaned(value)
-            for key, value in schema.items()
-        }
+        return {name: _cleaned(value, name) for name, value in schema.items()}
+    if isinstance(schema, str) and key in ("description", "title"):
+        return _plain_text(schema, LONGEST_WORDS)
     return [_cleaned(one) for one in schema] if isinstance(schema, list) else schema
 
 

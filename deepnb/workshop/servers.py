@@ -188,9 +188,8 @@ class Server:
         work = asyncio.create_task(self._checked(offer, arguments))
         watch = asyncio.create_task(self._watch(self._session))
         try:
-            done, _ = await asyncio.wait(
-                {work, watch, self._task}, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED
-            )
+            tasks = {work, watch, self._task}
+            done, _ = await asyncio.wait(tasks, timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 what = f"{offer.name} took more than {self.timeout:g} s"
                 raise LimitError(what, "add the server with a longer --timeout")
@@ -213,10 +212,8 @@ class Server:
         now = [fingerprint(*_facts(tool)) for tool in await self._listed() if tool.name == offer.own]
         if offer.fingerprint not in now[:1]:
             self.changed |= {offer.name}
-            raise RefusedError(
-                f"the server {self.name} {'changed' if now else 'no longer has'} {offer.name}, which was not run",
-                "%agent tools says how to look at it and add it again",
-            )
+            what = f"the server {self.name} {'changed' if now else 'no longer has'} {offer.name}, which was not run"
+            raise RefusedError(what, "%agent tools says how to look at it and add it again")
         call = self._tools[offer.own].coroutine
         assert call is not None
         content, _ = await call(runtime=arguments)  # as keywords, one called `runtime` would be lost
@@ -230,16 +227,13 @@ class Server:
         """The result of a call whose arguments are where `_checked` put them."""
         arguments: Any = request.runtime
         result: types.CallToolResult = await handler(request.override(args=dict(arguments)))
-        content: list[types.ContentBlock] = [
-            types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
-            if isinstance(block, types.AudioContent)  # which the adapter can't convert
-            else block
-            for block in result.content
-        ]
+        content = list(result.content)
+        for at, block in enumerate(content):
+            if isinstance(block, types.AudioContent):  # which the adapter can't convert
+                content[at] = types.TextContent(type="text", text=f"[audio {block.mimeType}, not passed on]")
         if result.structuredContent is not None and not _says(content, result.structuredContent):
-            content.append(
-                types.TextContent(type="text", text=json.dumps(result.structuredContent, ensure_ascii=False))
-            )
+            text = json.dumps(result.structuredContent, ensure_ascii=False)
+            content.append(types.TextContent(type="text", text=text))
         return result.model_copy(update={"content": content})
 
     async def _watch(self, session: ClientSession) -> None:
@@ -249,10 +243,8 @@ class Server:
             if self.address.url:
                 try:
                     await session.send_ping()
-                except _CLOSED:
-                    return
-                except McpError as error:
-                    if error.error.message == _GONE:
+                except (McpError, *_CLOSED) as error:
+                    if not isinstance(error, McpError) or error.error.message == _GONE:
                         return
 
     def _over(self, what: str) -> DeepnbError:

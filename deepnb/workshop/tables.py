@@ -23,31 +23,18 @@ BLOCK = 100  # neighbouring rows in a sample: single ones are slow to gather, an
 LARGE = 50_000_000  # bytes of a column of texts that are cut before they are copied
 TEXT = 1000  # characters that are then read of each
 _TABLES = (("polars", ("DataFrame", "Series")), ("pyarrow", ("Table", "RecordBatch")))
+_COLUMNS = (("polars", ("Series",)), ("pyarrow", ("ChunkedArray",)))
 _NUMBERS = frozenset({f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)})
 _READ = _NUMBERS | {"float16", "float32", "float64", "str", "bool", "date", "time", "timedelta", "decimal", "null"}
 _NAMED = {"Timestamp": "datetime", "Decimal": "decimal", "Timedelta": "timedelta"}
-_POLARS = {
-    **dict.fromkeys(("String", "Utf8"), "str"),
-    **dict.fromkeys(("Categorical", "Enum"), "category"),
-    "Boolean": "bool",
-    "Duration": "timedelta",
-    "Binary": "bytes",
-}
-_ARROW = {
-    "DictionaryType": "category",
-    "DurationType": "timedelta",
-    "Time32Type": "time",
-    "Time64Type": "time",
-    **dict.fromkeys(("Decimal32Type", "Decimal64Type", "Decimal128Type", "Decimal256Type"), "decimal"),
-    **dict.fromkeys(("LargeListType", "FixedSizeListType", "ListViewType", "LargeListViewType"), "list"),
-    **dict.fromkeys(("string", "large_string", "string_view"), "str"),
-    **dict.fromkeys(("binary", "large_binary", "binary_view"), "bytes"),
-    "halffloat": "float16",
-    "float": "float32",
-    "double": "float64",
-    "date32[day]": "date",
-    "date64[ms]": "date",
-}
+_POLARS = {"String": "str", "Utf8": "str", "Categorical": "category", "Enum": "category"}
+_POLARS |= {"Boolean": "bool", "Duration": "timedelta", "Binary": "bytes"}
+_ARROW = {"DictionaryType": "category", "DurationType": "timedelta", "Time32Type": "time", "Time64Type": "time"}
+_ARROW |= {"halffloat": "float16", "float": "float32", "double": "float64", "date32[day]": "date", "date64[ms]": "date"}
+_ARROW |= dict.fromkeys(("Decimal32Type", "Decimal64Type", "Decimal128Type", "Decimal256Type"), "decimal")
+_ARROW |= dict.fromkeys(("LargeListType", "FixedSizeListType", "ListViewType", "LargeListViewType"), "list")
+_ARROW |= dict.fromkeys(("string", "large_string", "string_view"), "str")
+_ARROW |= dict.fromkeys(("binary", "large_binary", "binary_view"), "bytes")
 
 
 def columnar_name(value: object) -> str:
@@ -163,9 +150,7 @@ class Table:
 
 
 def _library(array: Any) -> str:
-    return (
-        "polars" if is_from(array, "polars", ("Series",)) else "pyarrow" * is_from(array, "pyarrow", ("ChunkedArray",))
-    )
+    return next((module for module, names in _COLUMNS if is_from(array, module, names)), "")
 
 
 def _is_stored(index: Any) -> bool:

@@ -137,7 +137,7 @@ MESSAGE = (
 
 @given(st.lists(MESSAGE, max_size=8), st.frozensets(st.sampled_from(TOOLS)))
 def test_there_is_always_an_answer_or_a_bound_call(messages: list[BaseMessage], bound: frozenset[str]) -> None:
-    move = plan(conversation(messages, bound), INTENTS)
+    move = plan(conversation(messages, {name: {} for name in bound}), INTENTS)
     if isinstance(move, Use):
         assert move.tool in bound
     else:

@@ -95,7 +95,7 @@ def test_what_came_of_it_is_told_as_it_was(request_, turn, memory, says, never):
 
 
 def test_a_prompt_that_may_be_out_of_date_is_not_believed() -> None:
-    earlier = conversation([HumanMessage("hello"), AIMessage("hi"), HumanMessage(VIM)], TOOLS)
+    earlier = conversation([HumanMessage("hello"), AIMessage("hi"), HumanMessage(VIM)], {name: {} for name in TOOLS})
     assert plan(earlier, INTENTS) == Use("ls", {"path": "/"})
     there = replace(earlier, turn=(Step("ls", {"path": "/"}, "['/AGENTS.md']"),))
     assert plan(there, INTENTS).tool == "read_file"

@@ -115,7 +115,7 @@ def test_a_request_that_was_summarized_away_goes_on() -> None:
         "<summary>\nRequests so far: 1\nRequest in progress: list files\n</summary>",
         additional_kwargs={"lc_source": "summarization"},
     )
-    assert plan(conversation([note], ["ls"]), INTENTS) == Use("ls", {"path": "/"})
+    assert plan(conversation([note], {"ls": {}}), INTENTS) == Use("ls", {"path": "/"})
 
 
 EARLIER = "From earlier in this conversation, word for word:\n\n<earlier>\n{}\n</earlier>"

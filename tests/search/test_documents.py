@@ -9,10 +9,11 @@ import pytest
 
 from deepnb.search import Index
 from deepnb.search.chunks import UNIT, cut
+from deepnb.search.keys import HEAD, chunk_key, unit_key
 from deepnb.search.passages import Chunks, Row, passages, windows
 from deepnb.search.reading import FEW, KeptPostings, Reader
 from deepnb.search.scoring import Concept, Postings
-from deepnb.search.words import HEAD, chunk_key, read_query, unit_key
+from deepnb.search.words import read_query
 from tests.support.tables import every_row
 
 STORY = (

@@ -116,10 +116,8 @@ def piece_of(message: AIMessage) -> dict[str, Any]:
         made["calls"] = calls
     if message.usage_metadata:
         made["usage"] = dict(message.usage_metadata)
-    for name, fields, kept in (
-        ("metadata", message.response_metadata, _METADATA),
-        ("more", message.additional_kwargs, _MORE),
-    ):
+    about = {"metadata": (message.response_metadata, _METADATA), "more": (message.additional_kwargs, _MORE)}
+    for name, (fields, kept) in about.items():
         if found := {key: fields[key] for key in kept if fields.get(key)}:
             made[name] = found
     return made

@@ -351,9 +351,8 @@ def _top(c: Conversation, frame: Frame, asked: Ask, names: dict[str, str]) -> Sc
     names |= {"k": _keys(asked), "x": c.tell(f"{end} {what}", f"{what} {end}")}
     if asked.head > 1:
         tied = says(c, "tied", n=len(best)) if len(best) > asked.head else ""
-        return (
-            _table(c, says(c, "top", n=asked.head, **names), result.names[:2], [row[:2] for row in best]) + tied + note
-        )
+        table = _table(c, says(c, "top", n=asked.head, **names), result.names[:2], [row[:2] for row in best])
+        return table + tied + note
     has, tie = ("have", says(c, "level")) if len(best) > 1 else ("has", "")
     labels = c.tell(" and ", "和").join(row[0] for row in best)
     return says(c, "best of", v=labels, has=has, n=figures[0], tie=tie, **names) + note

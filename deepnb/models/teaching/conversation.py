@@ -131,12 +131,9 @@ class Conversation:
 
 
 def conversation(
-    messages: Sequence[BaseMessage],
-    tools: Iterable[str] = (),
-    agents: Iterable[str] = (),
-    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    messages: Sequence[BaseMessage], tools: Mapping[str, Mapping[str, Any]] | None = None, agents: Iterable[str] = ()
 ) -> Conversation:
-    """Return what can be read out of a model's input."""
+    """Return what can be read out of a model's input; `tools` are the parameters of each, by its name."""
     seen = [to_message(m) for m in messages]
     parts = system_parts("\n".join(m.text for m in seen if m.role == "system"))
     prompt = {name: "".join(text for part, text in parts if part == name) for name in ("system", "memory", "skills")}
@@ -153,15 +150,14 @@ def conversation(
     missing = Message("", "tool", "Error: no result was recorded")
     results = {m.tool_call_id: m for m in talk[begin + 1 :] if m.role == "tool"}
     calls = [(call, results.get(call.id, missing)) for m in talk[begin + 1 :] for call in m.tool_calls]
+    failed = [m.status == "error" or m.text.lstrip().startswith("Error") for _, m in calls]
+    steps = (Step(call.name, call.args, m.text, bad) for (call, m), bad in zip(calls, failed, strict=True))
     return Conversation(
         request=request.strip(),
-        turn=tuple(
-            Step(call.name, call.args, m.text, m.status == "error" or m.text.lstrip().startswith("Error"))
-            for call, m in calls
-        ),
-        tools=frozenset(tools),
+        turn=tuple(steps),
+        tools=frozenset(tools or ()),
         agents=tuple(agents),
-        parameters=parameters or {},
+        parameters=tools or {},
         memory=memory,
         memory_path=memory_path,
         skills=tuple(Skill(m["name"].strip(), m["text"].strip(), m["path"]) for m in _SKILL.finditer(prompt["skills"])),

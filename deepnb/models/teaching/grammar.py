@@ -110,10 +110,8 @@ def _limited(p: Parse, signs: Sequence[str], tokens: list[Token]) -> list[Token]
     if limits[0].kind == "D":
         left = [t for t in named if not t.value.is_date]
         column = next((t.value for t in named if t.value.is_date), None) or the_date(p, limits[0])
-        values = [
-            f"{t.value[1]} 23:59:59.999999" if sign in (">", "<=") else t.value[0]
-            for t, sign in zip(limits, signs, strict=True)
-        ]
+        pairs = zip(limits, signs, strict=True)
+        values = [f"{t.value[1]} 23:59:59.999999" if sign in (">", "<=") else t.value[0] for t, sign in pairs]
     else:
         hint = next((replace(t, value=t.value.partition(" ")[2]) for t in tokens if t.kind == ">"), None)
         alike = [c for c in p.frame.columns if hint and c.is_number and hinted(c.name, hint)]

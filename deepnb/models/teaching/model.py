@@ -241,7 +241,7 @@ class TeachingModel(BaseChatModel):
         listed = str(schemas.get(TASK, {}).get("description", "")).partition("Available agent types")[2]
         agents = re.findall(r"^- ([\w-]+): ", listed, re.MULTILINE)
         parameters = {name: dict((s.get("parameters") or {}).get("properties") or {}) for name, s in schemas.items()}
-        move = plan(conversation(messages, parameters, agents, parameters), INTENTS)
+        move = plan(conversation(messages, parameters, agents), INTENTS)
         written = 0
         for chunk, text in _chunks(move, messages):
             written += text

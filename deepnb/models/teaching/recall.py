@@ -219,11 +219,8 @@ def recall(c: Conversation, request: str) -> str:
     key, beside = _quoted(c, asked)
     near = [shown for fact, shown in facts.items() if coverage(asked, fact) >= best / 2 and (best or not beside)]
     more = [says(c, "more lines", n=len(near) - SHOWN)] if len(near) > SHOWN else []
-    said = [
-        s
-        for s in digest(c.earlier, SAID_OF_THEMSELVES).facts
-        if fact_text(bullet(s)) not in facts and (not asked or coverage(asked, s))
-    ]
+    own = digest(c.earlier, SAID_OF_THEMSELVES).facts
+    said = [s for s in own if fact_text(bullet(s)) not in facts and (not asked or coverage(asked, s))]
     parts = (
         (key, beside),
         ("from memory" if sure else "not exactly", near[:SHOWN] + more),

@@ -164,11 +164,8 @@ def parse_frame(text: str) -> tuple[Frame, str] | None:
     read = [next(csv.reader([line]), []) for line in rest[1:]] if rest and rest[0].startswith("first rows") else []
     sample = list(takewhile(lambda row: row and len(row) == len(read[0]), read))
     seen = {name: values for name, *values in zip(*sample, strict=True)}
-    columns = [
-        _column(one[0], one[1], one[-1], one[2] if len(one) > 3 else "", seen.get(one[0], []))
-        for one in cells
-        if one[:2] != ["column", "type"] and not set(one[0]) <= set("-: ")
-    ]
+    kept = [one for one in cells if one[:2] != ["column", "type"] and not set(one[0]) <= set("-: ")]
+    columns = [_column(one[0], one[1], one[-1], one[2] if len(one) > 3 else "", seen.get(one[0], [])) for one in kept]
     rows, width = (int(head[key].replace(",", "")) for key in ("rows", "columns"))
     if sample and len(sample[0]) == len(columns) + 1 and sample[0][0] not in {c.name for c in columns}:
         dates = len(sample) > 1 and all(re.match(r"\d{4}-\d{2}-\d{2}\b", one[0]) for one in sample[1:])

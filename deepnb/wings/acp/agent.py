@@ -1,7 +1,5 @@
 """What a client asks of the agent: sessions, prompts, modes, models."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from functools import wraps

@@ -1,7 +1,5 @@
 """One session of the protocol: a session of deepnb in one of its threads, whose name is the id that the client knows."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -66,9 +64,8 @@ class Chat:
         if not os.path.isdir(cwd):
             raise InvalidError(f"cwd can't be {cwd!r}", "give the path of a directory")
         self._client, self._cwd = client, cwd
-        here = (
-            "threads and memory are kept in this process only: --keep DIR and --persist FILE of `deepnb acp` keep them"
-        )
+        keep = "--keep DIR and --persist FILE of `deepnb acp` keep them"
+        here = f"threads and memory are kept in this process only: {keep}"
         self._notes = [here] if setup.keep is None and setup.persist is None else []
         """What is to be said before the next answer."""
         self.session = setup.session()

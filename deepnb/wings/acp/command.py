@@ -1,7 +1,5 @@
 """`python -m deepnb acp`: an agent that a client starts, and the entry that has a client start it."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib.util import find_spec

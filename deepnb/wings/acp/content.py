@@ -1,7 +1,5 @@
 """What passes between client and agent: a prompt with what is attached, and the events of a turn as updates."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping

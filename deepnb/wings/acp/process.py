@@ -1,7 +1,5 @@
 """The process of an agent: its pipes, what it says on stderr, and its end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -98,10 +98,7 @@ class Comparison:
             }
             for column in self.columns
         ]
-        kinds = {
-            **dict.fromkeys((*PARTS, "context"), "Int64"),
-            **dict.fromkeys(("cached", "cacheable", "cost"), "Float64"),
-        }
+        kinds = dict.fromkeys((*PARTS, "context"), "Int64") | dict.fromkeys(("cached", "cacheable", "cost"), "Float64")
         return pd.DataFrame(rows).astype(kinds)
 
 

@@ -179,10 +179,8 @@ _FORMULA = re.compile(r"[$\\]")
 
 def marked_text(answers: Sequence[str]) -> list[str]:
     texts = [clean(without_data(answer)) for answer in answers]
-    return [
-        "".join(f"»{piece.text}«" if piece.changed else piece.text for piece in pieces(text, marked))
-        for text, marked in zip(texts, marks(texts), strict=True)
-    ]
+    split = [pieces(text, marked) for text, marked in zip(texts, marks(texts), strict=True)]
+    return ["".join(f"»{piece.text}«" if piece.changed else piece.text for piece in one) for one in split]
 
 
 def marked_html(answers: Sequence[str]) -> list[h.Html]:

@@ -48,11 +48,9 @@ def _start(session: Session) -> Parts:
     made = [turn for thread in threads(session) for turn in thread.turns if thread.name != "main"]
     kept = [one for one in entries(session, origin="agent") if one.thread != "main" and lines(one)]
     yield "the agent has looked at a table", results(made, "inspect_variable"), "no variable was inspected"
-    yield (
-        "it has computed an answer from the table",
-        results(made, "query_table") or results(made, "run_python"),
-        "after the picture, neither query_table nor approved code has run",
-    )
+    computed = results(made, "query_table") or results(made, "run_python")
+    missing = "after the picture, neither query_table nor approved code has run"
+    yield "it has computed an answer from the table", computed, missing
     yield "it has remembered something new", kept, "the agent wrote nothing to memory after the picture"
 
 
@@ -64,32 +62,25 @@ def _first_agent(session: Session) -> Parts:
     missing = "memory has no line that the agent wrote in that thread"
     yield f"in the thread {THREAD} the agent has written to memory", kept, missing
     yield "another thread was begun after that one", after, f"{THREAD} is the newest thread"
-    yield (
-        "an answer in it says what only memory could know",
-        [turn for turn in later for line in kept if draws_on(turn, line)],
-        "no answer there has a word of that line which its prompts do not have, too",
-    )
+    known = [turn for turn in later for line in kept if draws_on(turn, line)]
+    missing = "no answer there has a word of that line which its prompts do not have, too"
+    yield "an answer in it says what only memory could know", known, missing
 
 
 def _memory(session: Session) -> Parts:
     first = [one for one in entries(session, origin="agent", thread=THREAD) if lines(one)]
     ids = [entry.id for entry in session.memory.log_entries()]
-    wrong = [
-        (one, change)
-        for one in first
-        for change in entries(session, origin="user")
-        if ids.index(change.id) > ids.index(one.id) and not change.note.startswith("revert")
-        if change.path == one.path and set(lines(one)) & set(lines(change, "-"))
-    ]
+    by_user = [change for change in entries(session, origin="user") if not change.note.startswith("revert")]
+    pairs = [(one, change) for one in first for change in by_user if change.path == one.path]
+    later = [(one, change) for one, change in pairs if ids.index(change.id) > ids.index(one.id)]
+    wrong = [(one, change) for one, change in later if set(lines(one)) & set(lines(change, "-"))]
     right = [(one, back) for one, change in wrong for back in entries(session, note=f"revert of {change.id}")]
     missing = "memory has no line that the agent wrote in that thread"
     yield f"in the thread {THREAD} the agent has written a line to memory", first, missing
     yield "then you have changed that line", wrong, "nobody but the agent has touched it"
-    yield (
-        "the change was reverted, and the line of the agent is back",
-        [one for one, _ in right if set(lines(one)) <= set(session.memory.read(one.path).split("\n"))],
-        "the journal has no revert of such a change",
-    )
+    again = [one for one, _ in right if set(lines(one)) <= set(session.memory.read(one.path).split("\n"))]
+    missing = "the journal has no revert of such a change"
+    yield "the change was reverted, and the line of the agent is back", again, missing
 
 
 def _skills(session: Session) -> Parts:
@@ -126,13 +117,9 @@ def _long_term(session: Session) -> Parts:
     long_term = session.memory.read("/MEMORY.md").split("\n") if "/MEMORY.md" in session.files else []
     kept = [line for line in long_term for day in notes if f"memory/{day}.md" in line]
     facts = [line.partition("<!--")[0].strip() for line in kept]
-    known = [
-        turn
-        for thread in threads(session)
-        for turn in thread.turns
-        for fact in facts
-        if fact and fact in turn.after.memory.get("/MEMORY.md", "") and draws_on(turn, fact)
-    ]
+    made = [turn for thread in threads(session) for turn in thread.turns]
+    sent = [(turn, turn.after.memory.get("/MEMORY.md", "")) for turn in made]
+    known = [turn for turn, memory in sent for fact in facts if fact and fact in memory and draws_on(turn, fact)]
     yield "there is a note of a later day than the notebook's", notes, f"there is none after {_NOTEBOOK_DAYS}"
     missing = f"today is {today}, and the note is too new" if notes else "there is no such note"
     yield "it has left the prompt: that day is neither today nor yesterday", old, missing
@@ -147,18 +134,14 @@ def _approvals(session: Session) -> Parts:
     approved = [one for one in decided if one.kind in ("approve", "edit")]
     variable = session.options.namespace.get("by_island")
     gone = "" if THREAD in session.workspace.threads.names else NO_THREAD
-    yield (
-        f"in the thread {THREAD} you have approved code, and it ran",
-        approved and results(made, "run_python"),
-        gone or ("what was approved ended with an error" if approved else "no call of run_python was approved there"),
-    )
+    missing = "what was approved ended with an error" if approved else "no call of run_python was approved there"
+    ran = approved and results(made, "run_python")
+    yield f"in the thread {THREAD} you have approved code, and it ran", ran, gone or missing
     missing = "there is no variable by_island" if variable is None else "its figures are others"
     yield "the variable by_island has the mean bill length of each island", _is_mean(session, variable), missing
-    yield (
-        "you have rejected a call there, with a reason",
-        [one for one in decided if one.kind == "reject" and one.reason],
-        gone or "no call was rejected with a reason",
-    )
+    rejected = [one for one in decided if one.kind == "reject" and one.reason]
+    missing = gone or "no call was rejected with a reason"
+    yield "you have rejected a call there, with a reason", rejected, missing
 
 
 def _is_mean(session: Session, variable: object) -> bool:

@@ -65,12 +65,10 @@ def message_items(message: Mapping[str, Any], key: str, *, system: str = "contex
         case "tool":
             id_ = text(message.get("tool_call_id")) or text(message.get("name"))
             yield it.Result(said, len(said), id_, text(message.get("name")), message.get("status") == "error")
+        case "system" if system == "prompt":
+            yield it.Fact(said, len(said), "system_prompt")
         case "system":
-            yield (
-                it.Fact(said, len(said), "system_prompt")
-                if system == "prompt"
-                else it.Context(said, len(said), "system")
-            )
+            yield it.Context(said, len(said), "system")
 
 
 def _answer(message: Mapping[str, Any], key: str) -> Iterator[it.Item]:

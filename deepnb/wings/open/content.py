@@ -1,7 +1,5 @@
 """Items of a turn -> the turn: events in the order in which they are shown, messages, and edits of memory files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

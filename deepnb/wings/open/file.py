@@ -66,9 +66,8 @@ def open_file(path: Path) -> BinaryIO:
             raise NotInstalledError(f"{path.name} is compressed with zstd", "%pip install zstandard") from None
         try:
             with path.open("rb") as packed:
-                content = (
-                    zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True).read(_UNPACKED + 1)
-                )
+                reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+                content = reader.read(_UNPACKED + 1)
         except zstandard.ZstdError as error:
             raise RefusedError(f"{path} can't be unpacked ({error})", "choose another file") from None
         if len(content) > _UNPACKED:

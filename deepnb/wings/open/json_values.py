@@ -88,12 +88,8 @@ def content_text(content: object) -> str:
 NAMES = frozenset(("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "MEMORY.md", "SOUL.md", "USER.md", "GEMINI.md"))
 """Files that agents read as their memory, wherever they are."""
 
-_TOOLS = frozenset(
-    (
-        *("edit", "write", "multiedit", "edit_file", "write_file", "str_replace", "create_file", "create"),
-        *("str_replace_editor", "str_replace_based_edit_tool", "apply_patch", "append_file"),
-    )
-)
+_TOOLS = frozenset(("edit", "write", "multiedit", "edit_file", "write_file", "append_file", "create_file", "create"))
+_TOOLS |= {"str_replace", "str_replace_editor", "str_replace_based_edit_tool", "apply_patch"}
 _SHELLS = frozenset(("shell", "exec_command", "shell_command", "local_shell_call", "local_shell", "container.exec"))
 Change = tuple[str, str | None, tuple[tuple[str, str], ...]]
 """(path, the whole text after or None, what was replaced by what) of a file that a call changes."""

@@ -19,13 +19,8 @@ from deepnb.wings.open.view import opened_view, sessions_view
 
 _DIFFS = 20
 """Turns whose diffs of memory are shown at once, the last ones."""
-_SAME = {
-    "agent": (
-        *("open", "threads", "switch", "use", "models", "export", "code", "budget", "xray", "panel", "dashboard"),
-        *("turns", "history"),
-    ),
-    "memory": ("picture", "panel", "show"),
-}
+_OF_AGENT = "open threads switch use models export code budget xray panel dashboard turns history"
+_SAME = {"agent": _OF_AGENT.split(), "memory": ["picture", "panel", "show"]}
 
 
 def agent_open(scene: Scene, args: Args) -> Result:

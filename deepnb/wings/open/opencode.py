@@ -235,9 +235,8 @@ def _usage(message: Object) -> Usage | None:
     cache = mapping(told.get("cache"))
     read = count(cache.get("read"))
     given, out = count(told.get("input")) + read + count(cache.get("write")), count(told.get("output"))
-    return (
-        Usage(given, out, read, dollars(message.get("cost"))) if (given or out) and not message.get("error") else None
-    )
+    spent = Usage(given, out, read, dollars(message.get("cost")))
+    return spent if (given or out) and not message.get("error") else None
 
 
 OPENCODE = OpenCodeFormat()

@@ -17,7 +17,7 @@ from deepnb.context.estimate import approximate
 from deepnb.gate import redact
 from deepnb.running.current import Current
 from deepnb.running.state import State
-from deepnb.running.thread import Thread, check_name
+from deepnb.running.thread import Thread
 from deepnb.running.threads import Threads
 from deepnb.running.workspace import Workspace
 from deepnb.session.memory import SessionMemory
@@ -46,22 +46,17 @@ _ID, _WHOLE = 8, 24
 """Characters of a long id that a name has, and of an id that a name has whole."""
 
 
-def open_session(
-    path: str | Path, thread: str | None = None, *, into: Session | None = None, name: str | None = None
-) -> OpenedSession:
+def open_session(path: str | Path, thread: str | None = None, *, into: Session | None = None) -> OpenedSession:
     """A session made elsewhere, to look at and to fork from.
 
     It is one of Claude Code, Codex, OpenCode, pi, OpenClaw, LangGraph or deepnb. `path` is a file, or the
     `postgresql://` address of a database with LangGraph's checkpoints; `thread` names one of several in it, else it is
-    the newest. Nothing is written there, and nothing of it is run. It is called `name` here, and forks of it become
-    threads of the session `into`.
+    the newest. Nothing is written there, and nothing of it is run. Forks of it become threads of the session `into`.
     """
-    if name is not None:
-        check_name(name)
     file = read_session(path, thread)
     plain = _ODD.sub("-", file.index.id).strip("-._")
     plain = plain if len(plain) <= _WHOLE else plain[:_ID]  # claude-code-1f0c2a3b
-    return OpenedSession(file, name or f"{file.index.format}-{plain}".strip("-._"), into or Session())
+    return OpenedSession(file, f"{file.index.format}-{plain}".strip("-._"), into or Session())
 
 
 # -- its turns, so that what shows a session's own shows these

@@ -54,9 +54,8 @@ def _items(kind: str, value: Mapping[str, Any]) -> Iterator[it.Item]:
         case "flushed":
             yield it.Note(f"{len(array(value.get('lines')))} lines were put down in {text(value.get('file'))}")
         case "approval":
-            yield it.Note(
-                f"{text(value.get('name'))}: {text(value.get('decision'))} {text(value.get('reason'))}".strip()
-            )
+            said = f"{text(value.get('name'))}: {text(value.get('decision'))} {text(value.get('reason'))}"
+            yield it.Note(said.strip())
         case "end":
             if why := text(value.get("interrupted")):
                 yield it.Interruption(why)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from deepnb.values.errors import NotFoundError
 from deepnb.values.messages import Message
 from deepnb.values.offload import Offload
 from deepnb.values.text import Listing, excerpt, moment, short_repr
@@ -159,14 +158,6 @@ class SessionFile:
     """A session that was opened."""
 
     index: SessionIndex
-
-    def content(self, turn: int) -> FileTurn:
-        """Return one turn; turns count from 1."""
-        there = len(self.index.turns)
-        if not 1 <= turn <= there:
-            what = f"has turns 1 to {there}" if there else "has no turns"
-            raise NotFoundError(f"no turn {turn}: session {self.index.id} {what}", "%agent turns lists them")
-        return self.index.turns[turn - 1]
 
 
 @dataclass(frozen=True)

@@ -87,11 +87,8 @@ def agent_file(options: Options, module: Code, known: Sequence[str]) -> Code:
 def _plain(options: Options) -> Iterator[tuple[str, str]]:
     for one in fields(Options):
         value = getattr(options, one.name)
-        if (
-            one.name not in SERVED
-            or one.name in ("model", "tools", "middleware", "subagents")
-            or value == (None if one.default is MISSING else one.default)
-        ):
+        usual = None if one.default is MISSING else one.default
+        if one.name not in SERVED or one.name in ("model", "tools", "middleware", "subagents") or value == usual:
             continue
         if one.name == "approve":
             value = policy_of(value).without_allowed.option  # nothing that is allowed here is allowed there

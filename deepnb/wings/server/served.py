@@ -200,10 +200,8 @@ _HEADERS: dict[str, tuple[str, Key]] = {}
 def enter_header(address: ServerAddress, name: str) -> None:
     """Hold a header for a server: its value is that of a variable of the environment, else it is asked for."""
     variable = f"DEEPNB_HEADER_{re.sub('[^A-Z0-9]', '_', name.upper())}"
-    asked, do = (
-        f"value of the header {name} for {address.host}",
-        f"set {variable} in the environment that starts Jupyter",
-    )
+    asked = f"value of the header {name} for {address.host}"
+    do = f"set {variable} in the environment that starts Jupyter"
     value = (os.environ.get(variable) or ask_hidden(asked, "the value of a header", do)).strip()
     do = f"%agent use {address.url} --header {name} asks again"
     if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):

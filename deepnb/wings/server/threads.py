@@ -16,14 +16,6 @@ from langgraph.types import Interrupt, Overwrite, PregelTask, StateSnapshot
 from deepnb.engine import keys
 from deepnb.wings.server.server import GoneError, Server
 
-_KINDS: Mapping[str, type[langchain.BaseMessage]] = {
-    "human": langchain.HumanMessage,
-    "ai": langchain.AIMessage,
-    "AIMessageChunk": langchain.AIMessageChunk,
-    "tool": langchain.ToolMessage,
-    "system": langchain.SystemMessage,
-    "remove": langchain.RemoveMessage,
-}
 _OVERWRITE = "__overwrite__"
 
 
@@ -77,9 +69,10 @@ class Decoder:
 
 def message(given: Mapping[str, Any]) -> langchain.BaseMessage:
     """Return a message of the JSON that its `model_dump` made; of any other form, as LangChain reads it."""
-    if (kind := _KINDS.get(str(given.get("type")))) is None:
-        return langchain.convert_to_messages([dict(given)])[0]
-    return kind.model_validate({key: value for key, value in given.items() if value is not None})
+    dumped = {"type": given.get("type"), "data": {key: value for key, value in given.items() if value is not None}}
+    with suppress(ValueError):
+        return langchain.messages_from_dict([dumped])[0]
+    return langchain.convert_to_messages([dict(given)])[0]
 
 
 def interrupts(listed: Any) -> list[Interrupt[Any]]:

@@ -103,7 +103,7 @@ def turns(index: Any) -> list[tuple[str, int]]:
 
 def of_kind(session: Any, kind: type, *names: str) -> list[Any]:
     """What events of a kind have in the fields named, in the first turn."""
-    events = [event for event in session.content(1).events if type(event) is kind]
+    events = [event for event in session.index.turns[0].events if type(event) is kind]
     return [attrgetter(*names)(event) for event in events]
 
 
@@ -112,14 +112,14 @@ FIGURES: dict[str, Callable[[Any], Any]] = {
     "prompts": lambda s: [turn.prompt for turn in s.index.turns],
     "tools": lambda s: [turn.tools for turn in s.index.turns],
     "purposes": lambda s: [call.purpose for call in s.index.turns[0].calls],
-    "prompt": lambda s: s.content(1).prompt, "text": lambda s: s.content(1).text,
-    "edits": lambda s: [(edit.path, edit.after) for edit in s.content(1).edits],
+    "prompt": lambda s: s.index.turns[0].prompt, "text": lambda s: s.index.turns[0].text,
+    "edits": lambda s: [(edit.path, edit.after) for edit in s.index.turns[0].edits],
     "edited": lambda s: [edit.path for edit in s.index.turns[0].edits],
-    "hunks": lambda s: [edit.hunks for edit in s.content(1).edits if edit.hunks],
-    "messages": lambda s: [m.text for m in s.content(1).messages],
-    "sources": lambda s: [(m.text, m.source) for m in s.content(1).messages if m.source],
-    "interrupted": lambda s: s.content(1).interrupted,
-    "summaries": lambda s: [one.summary for one in s.content(1).compactions],
+    "hunks": lambda s: [edit.hunks for edit in s.index.turns[0].edits if edit.hunks],
+    "messages": lambda s: [m.text for m in s.index.turns[0].messages],
+    "sources": lambda s: [(m.text, m.source) for m in s.index.turns[0].messages if m.source],
+    "interrupted": lambda s: s.index.turns[0].interrupted,
+    "summaries": lambda s: [one.summary for one in s.index.turns[0].compactions],
     "notes": lambda s: of_kind(s, Notice, "text"), "thoughts": lambda s: of_kind(s, ThinkingDelta, "text"),
     "results": lambda s: of_kind(s, ToolEnded, "result"),
     "statuses": lambda s: of_kind(s, ToolEnded, "id", "status"),

@@ -24,7 +24,7 @@ def test_one_reply_in_several_lines_is_one_call_with_the_most_output(file):
     log.result("u2", "t1", "1 x = 1")
     log.reply("a3", "m2", says("Done."), given={"input_tokens": 10}, out=7)
     session = open_session(log.write(file))
-    index, content = session.index, session.content(1)
+    index, content = session.index, session.index.turns[0]
     (turn,) = index.turns
     assert [call.usage for call in turn.calls] == [Usage(100, 180, 90), Usage(106, 7, 90)]
     assert (index.context, index.usage) == (106, Usage(206, 187, 180))
@@ -171,7 +171,7 @@ def test_a_compaction_is_walked_over(tmp_path, named):
     assert (one.before, one.after, one.cause, calls_before(index.turns[0])) == (155_000, 0, "by hand", 1)
     assert one.summary == "All so far."
     assert [offload.summary for offload in of_kind(session, Compacted, "offload")] == ["All so far."]
-    assert session.content(1).messages[-1].source == "summarization"
+    assert session.index.turns[0].messages[-1].source == "summarization"
 
 
 @every_row(("content", "more"), [
@@ -192,7 +192,7 @@ def test_a_prompt_typed_into_a_reply_counts_nothing_twice(file):
     session = open_session(log.say("a2:m1 +t2 Grep", "r1 t1 one", "r2 t2 two").write(file))
     assert turns(session.index) == [("Go", 1), ("Faster", 0)]
     assert [turn.tools for turn in session.index.turns] == [{"Bash": 1}, {"Grep": 1}]
-    ended = [[(e.name, e.result) for e in session.content(n).events if isinstance(e, ToolEnded)] for n in (1, 2)]
+    ended = [[(e.name, e.result) for e in turn.events if isinstance(e, ToolEnded)] for turn in session.index.turns]
     assert ended == [[], [("Bash", "one"), ("Grep", "two")]]
 
 
@@ -230,7 +230,7 @@ def check_nested(session):
     assert (len(own), len(nested), turn.tools, turn.nested_tools) == (2, 2, {"Task": 1}, {"Grep": 1})
     assert {c.agent for c in nested} == {"explorer"}
     assert (session.index.context, session.index.counts) == (100, {"subagents": 1})
-    events = session.content(1).events
+    events = session.index.turns[0].events
     assert of_kind(session, TextDelta, "text") == ["All surveyed.", "done"]
     kinds = [(type(e).__name__, e.path) for e in events if isinstance(e, ToolStarted | ToolEnded)]
     assert kinds == [("ToolStarted", ()), ("ToolStarted", ("t1",)), ("ToolEnded", ("t1",)), ("ToolEnded", ())]
@@ -296,7 +296,7 @@ def test_edits_of_memory(tmp_path, block, structured, found):
     log.reply("a1", "m1", block)
     log.result("r1", "t1", "ok", **structured)
     session = open_session(log.write(tmp_path / "s.jsonl"))
-    edits = session.content(1).edits
+    edits = session.index.turns[0].edits
     assert [(e.path, e.before, e.after, e.hunks if e.after is None else None) for e in edits] == found
     assert [(e.path, e.call, e.turn) for e in edits] == [(path, "t1", 1) for path, *_ in found]
     assert [(e.path, e.turn) for e in session.index.turns[0].edits] == [(e.path, e.turn) for e in edits]
@@ -307,13 +307,13 @@ def test_bytes_that_break_naive_readers(file):
     odd = (b"", b"   ", b"not json", b"[1, 2]", b'"text"', b"\xff\xfe", b"[" * 100_000)
     session = open_session(jsonl(file, *lines, *odd, bom=True, tail=b'{"type":"user","uuid":"u9","mess'))
     index = session.index
-    assert len(index.turns) == 1 and session.content(1).prompt == "one\u2028two\u2029three\x85four\x0bfive"
+    assert len(index.turns) == 1 and session.index.turns[0].prompt == "one\u2028two\u2029three\x85four\x0bfive"
     assert index.bad == 6 and index.notices == ("the last line is cut: its writer may still be at work",)
     Claude().say("u1 Go", "a1 x").write(file)
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n").replace(b'"Go"', b'"\\ud83d"'))
     session = open_session(file)
-    assert (session.index.bad, session.content(1).text) == (0, "x")
-    session.content(1).prompt.encode()
+    assert (session.index.bad, session.index.turns[0].text) == (0, "x")
+    session.index.turns[0].prompt.encode()
     session.index.turns[0].prompt.encode()
 
 
@@ -339,7 +339,7 @@ def talk(*numbers: int, root: str | None = None) -> list[dict[str, Any]]:
 
 def heard(file, lines) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     session = open_session(jsonl(file, *lines))
-    told = [(session.content(n + 1).prompt, session.content(n + 1).text) for n in range(len(session.index.turns))]
+    told = [(turn.prompt, turn.text) for turn in session.index.turns]
     return told, session.index.notices
 
 

@@ -35,7 +35,7 @@ def first_turn(log):
 
 def test_each_thing_is_told_once(read):
     session = read(first_turn(Codex(base_instructions={"text": "You are Codex."})))
-    index, content = session.index, session.content(1)
+    index, content = session.index, session.index.turns[0]
     (turn,) = index.turns
     assert (turn.prompt, turn.tools, turn.models) == ("List files", {"exec_command": 1}, ("gpt-x",))
     assert [call.usage for call in turn.calls] == [Usage(9_000, 40, 8_000), Usage(9_100, 10, 9_000)]
@@ -183,4 +183,4 @@ def test_a_compressed_rollout(tmp_path, monkeypatch):
     plain = jsonl(tmp_path / "x.jsonl", *first_turn(Codex()).lines)
     packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
     session = open_session(packed)
-    assert (session.index.context, session.content(1).text) == (9_100, "There are two.")
+    assert (session.index.context, session.index.turns[0].text) == (9_100, "There are two.")

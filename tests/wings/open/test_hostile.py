@@ -83,9 +83,7 @@ def read_all(file):
     list_sessions(file)
     session = open_session(file)
     for turn in session.index.turns:
-        content = session.content(turn.number)
-        json.dumps([content.text, content.prompt, *(m.text for m in content.messages)]).encode()
-        assert [c.number for c in content.calls] == [c.number for c in turn.calls]
+        json.dumps([turn.text, turn.prompt, *(m.text for m in turn.messages)]).encode()
         assert (turn.context or 0) >= 0
     return session
 
@@ -145,7 +143,7 @@ def test_paths_in_a_file_open_nothing(tmp_path, monkeypatch):
     for module in (builtins, os):
         monkeypatch.setattr(module, "open", noting(module.open, opened))
     session = open_session(file)
-    assert session.content(1).edits[0].path == str(secret)
+    assert session.index.turns[0].edits[0].path == str(secret)
     assert {path for path in opened if path.startswith(str(tmp_path))} == {str(file)}
     assert secret.read_text() == "tea"
 

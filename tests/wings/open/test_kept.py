@@ -99,6 +99,6 @@ def test_what_was_taken_out_of_the_state_is_read(tmp_path: Path) -> None:
     assert sum(turn.compacted for turn in kept.turns) >= 2
     opened = opening.open_session(tmp_path / "k.db")
     assert [turn.prompt[:12] for turn in opened.index.turns] == [turn.prompt[:12] for turn in kept.turns]
-    told = [m for n in range(1, len(kept.turns) + 1) for m in opened.content(n).messages]
+    told = [m for turn in opened.index.turns for m in turn.messages]
     assert [m.text for m in told if m.source is None] == [m.text for m in kept.snapshot.messages]
     kept.close()

@@ -63,12 +63,12 @@ def test_a_deep_agent_without_its_graph(deep):
     index = session.index
     assert (index.kind, index.id, index.cwd) == ("LangGraph", "main", "/w")
     assert [turn.prompt for turn in index.turns] == [f"Step {n}" for n in range(30)]
-    told = [m for n in range(1, 31) for m in session.content(n).messages]
+    told = [m for turn in index.turns for m in turn.messages]
     assert [m.text for m in told] == [m.text for m in messages] and len(told) == len(messages) == 120
     assert [t.tools for t in index.turns[1:]] == [{"write_file": 1}] * 29
     assert index.turns[5].calls[-1].usage == Usage(900, 7, 800) and index.context == 900
     assert [e.path for e in index.turns[7].edits] == ["/memory/7.md"]
-    assert session.content(8).edits[0].after == "note 7\n"
+    assert session.index.turns[7].edits[0].after == "note 7\n"
     assert all(turn.started.endswith("Z") for turn in index.turns)
 
 
@@ -85,7 +85,7 @@ def test_a_subagent_is_nested_in_its_task(deep):
     assert session.index.counts == {"subagents": 1}
     turn = session.index.turns[0]
     assert [(c.path, c.agent) for c in turn.calls if c.path] == [(("t0",), "general-purpose")]
-    said = [(e.text, e.path) for e in session.content(1).events if isinstance(e, TextDelta)]
+    said = [(e.text, e.path) for e in session.index.turns[0].events if isinstance(e, TextDelta)]
     assert said == [("All surveyed.", ("t0",)), ("Done.", ())]
 
 
@@ -111,7 +111,7 @@ def test_a_plain_graph_and_a_table_without_task_path(tmp_path):
     path = talk(tmp_path / "a.db", "one", "two")
     session = open_session(path)
     assert [(t.prompt, len(t.calls)) for t in session.index.turns] == [("one", 1), ("two", 1)]
-    assert session.content(2).text == "re: two"
+    assert session.index.turns[1].text == "re: two"
     assert (session.index.context, session.index.window) == (None, None)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ALTER TABLE writes DROP COLUMN task_path")
@@ -258,7 +258,7 @@ def test_results_and_calls(tmp_path):
         ToolMessage("no", tool_call_id="c1", id="3", status="error"),
     ]  # fmt: skip
     session = open_session(put(tmp_path / "a.db", {"messages": messages}))
-    events = session.content(1).events
+    events = session.index.turns[0].events
     assert [(e.name, e.args) for e in events if isinstance(e, ToolStarted)] == [("ls", {"path": "/"}), ("rm", {})]
     assert [(e.id, e.status) for e in events if isinstance(e, ToolEnded)] == [("c1", "error"), ("c2", "cut")]
 

@@ -54,7 +54,7 @@ def test_each_form_tells_the_same(tmp_path, how):
     assert (first.tools, first.models) == ({"bash": 1}, ("m",))
     assert [c.usage for c in first.calls] == [Usage(5_310, 200, 5_300, 0.01), Usage(5_400, 10, 5_390, 0.01)]
     assert (index.context, index.bad, index.counts, index.notices) == (5_400, 0, {}, ())
-    assert [(m.role, m.text, m.source) for m in session.content(1).messages] == [
+    assert [(m.role, m.text, m.source) for m in session.index.turns[0].messages] == [
         ("user", "Fix it\n\n[file: a.py]", None), ("user", "a file's text", "synthetic"),
         ("assistant", "", None), ("tool", "a.py", None), ("assistant", "Done.", None),
     ]  # fmt: skip
@@ -75,9 +75,9 @@ def test_a_database_with_a_subagent_a_compaction_and_memory(tmp_path):
     (offload,) = first.compactions
     assert (offload.summary, offload.before, offload.cause) == ("We use tabs.", 900, "trigger")
     assert [c.purpose for c in first.calls if not c.path] == ["answer", "answer", "summary"]
-    assert [(edit.path, edit.after) for edit in session.content(1).edits] == [("/w/AGENTS.md", "- tabs\n")]
+    assert [(edit.path, edit.after) for edit in session.index.turns[0].edits] == [("/w/AGENTS.md", "- tabs\n")]
     assert open_session(file, "ses_3").index.turns[0].prompt == "Look for tabs"
-    assert [e.status for e in session.content(2).events if isinstance(e, ToolEnded)] == ["cut"]
+    assert [e.status for e in session.index.turns[1].events if isinstance(e, ToolEnded)] == ["cut"]
 
 
 @every_row(("revert", "prompts", "left", "calls"), [
@@ -115,7 +115,7 @@ def test_an_edit_tells_the_whole_file(tmp_path):
     log.reply("m2", ran("t1", "edit", metadata=DIFF, filePath="/w/AGENTS.md", oldString="blanks", newString="tabs"))
     log.reply("m3", ran("t2", "edit", filePath="/w/CLAUDE.md", oldString="a", newString="b"))
     session = session_of(tmp_path, log)
-    assert session.content(1).edits[0].before == "- blanks\n"
+    assert session.index.turns[0].edits[0].before == "- blanks\n"
     assert figures(session, ["hunks"]) == {"hunks": [(("blanks", "tabs"),), (("a", "b"),)]}
 
 

@@ -90,7 +90,7 @@ def test_other_databases(tmp_path, tables, what):
         open_session(tmp_path / "b.db")
 
 
-def test_what_is_no_file_and_turns_that_are_not_there(tmp_path):
+def test_what_is_no_file(tmp_path):
     with pytest.raises(NotFoundError):
         open_session(tmp_path / "gone.jsonl")
     with pytest.raises(InvalidError, match="is a directory"):
@@ -98,10 +98,6 @@ def test_what_is_no_file_and_turns_that_are_not_there(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(RefusedError, match="is not a file"):
         open_session(tmp_path / "pipe.jsonl")
-    session = open_session(claude(tmp_path / "s.jsonl"))
-    for number in (0, 2, -1):
-        with pytest.raises(NotFoundError, match="has turns 1 to 1"):
-            session.content(number)
 
 
 def test_a_directory(tmp_path):

@@ -39,7 +39,7 @@ def test_each_version(read, version):
     assert [c.usage for c in turn.calls] == [Usage(5_103, 20, 5_090, 0.01), Usage(5_200, 10, 5_187, 0.01)]
     assert (turn.prompt, turn.tools, turn.models, index.context) == ("hi", {"read": 1}, ("m",), 5_200)
     assert (index.kind, index.id, index.cwd, index.version) == ("pi", "p", "/w", str(version or 1))
-    assert [(m.role, m.text) for m in session.content(1).messages] == [
+    assert [(m.role, m.text) for m in session.index.turns[0].messages] == [
         ("user", "hi"), ("assistant", ""), ("tool", "ok"), ("assistant", "Done."),
     ]  # fmt: skip
 
@@ -104,7 +104,7 @@ def test_a_compaction(read, version):
     log.answer("a4", says("two"))
     session = read(log)
     assert (session.index.context, session.index.compactions, len(session.index.turns)) == (100, 1, 2)
-    assert session.content(1).compactions[0].summary == "So far."
+    assert session.index.turns[0].compactions[0].summary == "So far."
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x":"2+2"}'}}
@@ -122,7 +122,7 @@ OLD = [
 
 
 def check(session):
-    index, content = session.index, session.content(1)
+    index, content = session.index, session.index.turns[0]
     assert (turns(index), index.turns[0].tools) == ([("2+2?", 2)], {"calc": 1})
     assert (index.context, index.system_prompt) == (None, "Be brief.")
     assert (content.prompt, content.text) == ("2+2?", "4")

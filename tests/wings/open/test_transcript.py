@@ -35,8 +35,7 @@ def test_an_exported_thread(exported):
     assert index.counts == {OTHER_BRANCHES: 1, "subagents": 1}
     for turn, mine in zip(index.turns, own.turns, strict=True):
         assert [c.usage.input for c in turn.calls] == [c.usage.input for c in mine.calls]
-        content = session.content(turn.number)
-        assert (content.text, content.prompt) == (mine.text, mine.prompt) and tools(content) == tools(mine)
+        assert (turn.text, turn.prompt) == (mine.text, mine.prompt) and tools(turn) == tools(mine)
     assert [e.path for e in index.turns[1].edits] == ["/memory/x.md"]
     assert of_kind(session, TextDelta, "text", "path") == [("Surveyed.", ("t0",)), ("Done.", ())]
 
@@ -50,7 +49,7 @@ def test_a_turn_takes_as_long_as_it_took(tmp_path):
         opened = open_session(session.export(tmp_path / "main.jsonl"))
     assert [turn.started[11:13] for turn in opened.index.turns] == ["09", "12"]
     assert [turn.ended[11:13] for turn in opened.index.turns] == ["09", "12"]
-    assert [opened.content(number).seconds for number in (1, 2)] == [0.0, 0.0]
+    assert [turn.seconds for turn in opened.index.turns] == [0.0, 0.0]
 
 
 def tools(turn):
@@ -88,4 +87,4 @@ def test_what_happened_in_a_turn_that_was_taken_back_is_out(tmp_path):
     session = open_session(jsonl(tmp_path / "a.jsonl", *lines))
     assert turns(session.index) == [("Go", 1)]
     assert (session.index.compactions, session.index.context, session.index.counts) == (0, 500, {OTHER_BRANCHES: 1})
-    assert not any(getattr(e, "text", "") == "a notice" for e in session.content(1).events)
+    assert not any(getattr(e, "text", "") == "a notice" for e in session.index.turns[0].events)
