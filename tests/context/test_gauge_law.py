@@ -84,17 +84,13 @@ def compacted(turn: Turn) -> list[int]:
 
 
 WINDOWS = st.one_of(
-    st.integers(4_096, 12_000),
-    st.integers(12_000, 250_000),
-    st.integers(250_000, 1_000_000),
+    st.integers(4_096, 12_000), st.integers(12_000, 250_000), st.integers(250_000, 1_000_000),
     st.sampled_from([200_000, 1_000_000]),
-)
+)  # fmt: skip
 TRIGGERS = st.one_of(
-    st.none(),
-    st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
-    st.tuples(st.just("share"), st.floats(0.3, 1.1)),
-    st.tuples(st.just("messages"), st.integers(4, 9)),
-)
+    st.none(), st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
+    st.tuples(st.just("share"), st.floats(0.3, 1.1)), st.tuples(st.just("messages"), st.integers(4, 9)),
+)  # fmt: skip
 
 
 @st.composite

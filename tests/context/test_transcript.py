@@ -24,15 +24,10 @@ values = st.recursive(
 )
 taken = {"type", "at", "session", "n", "turn", "path"}
 lines = st.builds(
-    Line,
-    type=texts,
-    at=texts,
-    session=texts,
-    n=st.integers(),
-    data=st.dictionaries(texts.filter(lambda k: k not in taken), values, max_size=4),
-    turn=st.none() | st.integers(),
+    Line, type=texts, at=texts, session=texts, n=st.integers(),
+    data=st.dictionaries(texts.filter(lambda k: k not in taken), values, max_size=4), turn=st.none() | st.integers(),
     path=st.lists(texts, max_size=3).map(tuple),
-)
+)  # fmt: skip
 
 
 @given(lines)
@@ -118,16 +113,11 @@ def test_a_message_that_changed_stands_in_the_place_of_the_first() -> None:
 def test_a_nested_agents_messages_hang_from_the_call() -> None:
     chain = Chain()
     written = told(
-        chain,
-        Added(said("ask", "", "task-1")),
-        ToolStarted("task-1", "task", {}),
-        Added(said("n1", "", "c1"), ("task-1",)),
-        ToolStarted("c1", "ls", {}, ("task-1",)),
-        ToolEnded("c1", "ls", "two files", "ok", 0.1, ("task-1",)),
-        Added(said("n2", "two"), ("task-1",)),
-        ToolEnded("task-1", "task", "two", "ok", 0.2),
-        Added(said("result", "two", role="tool", of="task-1")),
-    )
+        chain, Added(said("ask", "", "task-1")), ToolStarted("task-1", "task", {}),
+        Added(said("n1", "", "c1"), ("task-1",)), ToolStarted("c1", "ls", {}, ("task-1",)),
+        ToolEnded("c1", "ls", "two files", "ok", 0.1, ("task-1",)), Added(said("n2", "two"), ("task-1",)),
+        ToolEnded("task-1", "task", "two", "ok", 0.2), Added(said("result", "two", role="tool", of="task-1")),
+    )  # fmt: skip
     parents = {data["id"]: data["parent"] for type_, data in written if type_ == "message"}
     assert parents == {"ask": None, "n1": "ask", "task-1/c1": "n1", "n2": "task-1/c1", "result": "ask"}
 

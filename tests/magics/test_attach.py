@@ -94,11 +94,9 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
     asked = shell.ok("%agent graph")
     assert asked.startswith("graph · 4 nodes") and "layer" not in asked and "the model" not in asked
     assert [line.split() for line in asked.splitlines()[4:8]] == [
-        ["__start__", "→", "plan"],
-        ["plan", "⇢", "__end__", "⇢", "act"],
-        ["act", "→", "__end__", "runs", "next"],
+        ["__start__", "→", "plan"], ["plan", "⇢", "__end__", "⇢", "act"], ["act", "→", "__end__", "runs", "next"],
         ["__end__"],
-    ]
+    ]  # fmt: skip
     shell.ok("%agent resume 4")
     shell.run("%agent go on")
     shell.ok("%agent resume 5")
@@ -106,11 +104,8 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
     assert "runs next" not in graph
     rows = [line.split() for line in graph.splitlines()[-4:]]
     assert rows == [
-        ["hall", "1", "4"],
-        ["hall", "2", "5"],
-        ["steps", "1", "['plan']"],
-        ["steps", "2", "['plan',", "'plan']"],
-    ]
+        ["hall", "1", "4"], ["hall", "2", "5"], ["steps", "1", "['plan']"], ["steps", "2", "['plan',", "'plan']"],
+    ]  # fmt: skip
     for command in ("%agent", "%agent budget"):
         assert "no model calls yet in this thread" in shell.ok(command)
     shown = shell.ok("%agent dashboard")

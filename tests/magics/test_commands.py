@@ -363,15 +363,9 @@ def test_a_panel_button_does_what_the_magic_does(shell):
 
 def test_what_a_row_says():
     skill = Skill(
-        "one",
-        "Reports.",
-        PATH.format("one"),
-        compatibility="pandas",
-        allowed_tools=("ls", "Bash(git add:*)"),
-        source="mine",
-        overrides=("/base/one/SKILL.md",),
-        notes=("x is no field",),
-    )
+        "one", "Reports.", PATH.format("one"), compatibility="pandas", allowed_tools=("ls", "Bash(git add:*)"),
+        source="mine", overrides=("/base/one/SKILL.md",), notes=("x is no field",),
+    )  # fmt: skip
     texts = {skill.path: "a b c"}
 
     def facts(read: SkillRead | None) -> tuple[str, ...]:
@@ -379,12 +373,9 @@ def test_what_a_row_says():
         return skills_view([skill], lambda t: len(t.split()), texts=texts, reads=reads).rows[0].facts
 
     assert facts(None) == (
-        "3 tokens more if read",
-        "from mine, overrides /base/one/SKILL.md",
-        f"asks for ls, Bash(git add:*): {GRANTS}",
-        "needs: pandas",
-        "note: x is no field",
-    )
+        "3 tokens more if read", "from mine, overrides /base/one/SKILL.md", f"asks for ls, Bash(git add:*): {GRANTS}",
+        "needs: pandas", "note: x is no field",
+    )  # fmt: skip
     assert facts(SkillRead((2,), 155, 155))[1] == "read in turn 2"
     assert facts(SkillRead((1, 2, 4), 100, 155))[1] == "partly read in turns 1-2, 4: 100 of 155 lines"
     assert facts(SkillRead((3,), 0, 6, changed=True, pinned=True))[1] == "pinned in turn 3; changed since"
@@ -401,9 +392,6 @@ def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
     assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
     assert view.text().splitlines()[1:] == [
-        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
-        f"      {long.strip()}",
-        "  note: /s/b: odd",
-        "      mend",
-    ]
+        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>", f"      {long.strip()}", "  note: /s/b: odd", "      mend",
+    ]  # fmt: skip
     assert long.strip() in view.html() and "<b>wrong" not in view.html()

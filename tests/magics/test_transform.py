@@ -182,23 +182,17 @@ def hooks(ip: Any) -> dict[str, list[Any]]:
     return {
         "pictures": sorted(name for name in map(".".join, shown) if "deepnb" in name),
         "line magics": sorted(ip.magics_manager.magics["line"]),
-        "cell magics": sorted(ip.magics_manager.magics["cell"]),
-        "configurables": list(ip.configurables),
-        "pre": list(ip.events.callbacks["pre_run_cell"]),
-        "post": list(ip.events.callbacks["post_run_cell"]),
+        "cell magics": sorted(ip.magics_manager.magics["cell"]), "configurables": list(ip.configurables),
+        "pre": list(ip.events.callbacks["pre_run_cell"]), "post": list(ip.events.callbacks["post_run_cell"]),
         "others": [(name, len(found)) for name, found in sorted(ip.events.callbacks.items())],
-        "cleanup": list(manager.cleanup_transforms),
-        "lines": list(manager.line_transforms),
-        "tokens": list(manager.token_transformers),
-        "cells": list(ip.input_transformers_post),
-        "ast": list(ip.ast_transformers),
-        "matchers": list(ip.Completer.custom_matchers),
-        "hooks": sorted(ip.strdispatchers),
-        "exceptions": [ip.custom_exceptions],
+        "cleanup": list(manager.cleanup_transforms), "lines": list(manager.line_transforms),
+        "tokens": list(manager.token_transformers), "cells": list(ip.input_transformers_post),
+        "ast": list(ip.ast_transformers), "matchers": list(ip.Completer.custom_matchers),
+        "hooks": sorted(ip.strdispatchers), "exceptions": [ip.custom_exceptions],
         "loader": [name for name in vars(ip.extension_manager) if "load" in name],
         "namespace": sorted(n for n in ip.user_ns if not n.startswith("_")),
         "attributes": [ip._deepnb] if getattr(ip, "_deepnb", None) else [],
-    }
+    }  # fmt: skip
 
 
 def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shell) -> None:

@@ -105,19 +105,12 @@ list: , ; use the skill `planets` highest gravity dataframe columns summarize ou
 TABLE = "t: DataFrame, 2 rows x 2 columns\ncolumn | type | non-null | summary\nregion | str | 2 | 2 distinct: a, b"
 PHRASES = (
     *(
-        "\n",
-        "> 5",
-        "between 3 and 4",
-        "variable totals",
-        "with pandas",
-        "top 3",
-        TABLE,
-        "[variables: new: t]",
+        "\n", "> 5", "between 3 and 4", "variable totals", "with pandas", "top 3", TABLE, "[variables: new: t]",
         "a    3",
     ),
     *("units | int64 | 2 | min 1 (a), mean 2, max 3 (b)", "first rows:\nregion,units\na,1", "dtype: int64"),
     "Error: KeyError: 'regoin'",
-)
+)  # fmt: skip
 WORDS = [*WORDS_TEXT.split(), *PHRASES]
 TEXT = st.text() | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 CALL = st.builds(

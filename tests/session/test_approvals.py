@@ -382,11 +382,9 @@ def test_what_is_always_allowed_ends_with_the_function_too():
 EFFECTS = st.sampled_from(["reads", "undoable", "outside"])
 NAMES = st.sampled_from(["write_file", "look", "boom"])
 POLICIES = st.builds(
-    Policy,
-    st.sampled_from(["outside", "writes", "read-only"]),
-    st.dictionaries(NAMES, st.sampled_from(["ask", "allow", "deny"])),
-    st.frozensets(NAMES),
-)
+    Policy, st.sampled_from(["outside", "writes", "read-only"]),
+    st.dictionaries(NAMES, st.sampled_from(["ask", "allow", "deny"])), st.frozensets(NAMES),
+)  # fmt: skip
 
 
 @given(POLICIES, NAMES, EFFECTS)

@@ -61,12 +61,10 @@ def test_results_of_nested_agents_have_files_of_their_own():
 
 def compacted() -> Session:
     s = Session(
-        model=Scripted(answers=["a " * 500, "in short"]),
-        trigger=("tokens", 900_000),
-        keep=("messages", 1),
+        model=Scripted(answers=["a " * 500, "in short"]), trigger=("tokens", 900_000), keep=("messages", 1),
         namespace={},
         approve=dict.fromkeys(("write_file", "edit_file", "delete", "own", "update", "run_python"), "allow"),
-    )
+    )  # fmt: skip
     walked(s, "run one", "run two", "compact")
 
     def own(path: str) -> str:

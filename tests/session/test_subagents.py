@@ -144,11 +144,9 @@ def test_a_variable_that_holds_its_model_is_looked_at_each_turn():
 def test_what_it_costs_is_priced_by_its_own_model():
     own = Paid(answers=["done"])
     s = Session(
-        model=Paid(answers=[GO, "end"]),
-        subagents=[{**CRITIC, "model": "own"}],
-        namespace={"own": own},
+        model=Paid(answers=[GO, "end"]), subagents=[{**CRITIC, "model": "own"}], namespace={"own": own},
         prices={"own": (1_000_000, 1_000_000, 0)},
-    )
+    )  # fmt: skip
     s.run("p")
     assert list(s.ledger()["cost"].fillna(-1)) == [-1, 10, -1]
 

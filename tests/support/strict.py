@@ -216,11 +216,9 @@ def _responses(items: list[Any], issued: set[str]) -> Iterator[str]:
         elif kind == "message":
             if waiting:
                 yield f"No tool output found for function call {sorted(waiting)}."
-            allowed = (
-                {"output_text", "refusal"}
-                if item["role"] == "assistant"
-                else {"input_text", "input_image", "input_file"}
-            )
+            allowed = ({"output_text", "refusal"} if item["role"] == "assistant" else {
+                "input_text", "input_image", "input_file",
+            })  # fmt: skip
             content = item["content"]
             kinds = {part["type"] for part in content} if isinstance(content, list) else set()
             if not kinds <= allowed or content == []:

@@ -31,11 +31,9 @@ PROMPTS = (
 )
 LOCAL_NOTE = "Qwen2.5-Coder 1.5B, Apache-2.0"
 LOCAL = (
-    "Remember that our counts begin at 6:30.",
-    "When do our counts begin?",
-    "Write a file /todo.txt with one line: call Ana on Monday",
-    "Remember: I prefer weights in pounds.",
-)
+    "Remember that our counts begin at 6:30.", "When do our counts begin?",
+    "Write a file /todo.txt with one line: call Ana on Monday", "Remember: I prefer weights in pounds.",
+)  # fmt: skip
 DRY = "This report covers the first quarter. Sales rose by 4 %.\n"
 WARM = "Thank you for a good quarter: with your help, sales rose by 4 %.\n"
 COMPARED = """| opening | tone | length |

@@ -161,15 +161,12 @@ ITEMS = replace(
     own_tools=("mine",),
 )
 UNFOLDED = [
-    "     item                  tokens  to take it out",
-    "  ─  ────────────────────  ──────  ────────────────────────",
+    "     item                  tokens  to take it out", "  ─  ────────────────────  ──────  ────────────────────────",
     "  T  grep                   1,500  %agent tools off grep",
     "  T  mine                     565  %agent tools remove mine",
-    '  S  system prompt            512  system_prompt=""',
-    "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
-    "  M  guidelines               105  enable_memory=False",
-    "  U  user: why <b>so</b>?   2,317  %agent compact",
-]
+    '  S  system prompt            512  system_prompt=""', "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
+    "  M  guidelines               105  enable_memory=False", "  U  user: why <b>so</b>?   2,317  %agent compact",
+]  # fmt: skip
 
 
 def test_the_items_in_short_unfolded_and_as_a_fold():

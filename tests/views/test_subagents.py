@@ -110,10 +110,8 @@ def row(name: str = "critic", **listed) -> SubagentRow:
 
 def test_the_list_and_one_of_it():
     rows = [
-        SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()),
-        row(),
-        row("bad", problem="why"),
-    ]
+        SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()), row(), row("bad", problem="why"),
+    ]  # fmt: skip
     view = subagents_view(rows, 3, "turn 2")
     assert view.text().splitlines()[0] == "subagents · 2 · nested up to 3 levels · 1 can't be used   (turn 2)"
     assert "critic                 2 tasks  Finds faults." in view.text()

@@ -226,11 +226,8 @@ class Editor:
 
 def test_a_text_is_edited_and_saved(shell: Shell, cell: Cell) -> None:
     editor = Editor(shell, cell, "- likes tea\n")
-    assert (editor.area.value, editor.save.description, editor.cancel.description) == (
-        "- likes tea\n",
-        "Save",
-        "Cancel",
-    )
+    shown = (editor.area.value, editor.save.description, editor.cancel.description)
+    assert shown == ("- likes tea\n", "Save", "Cancel")
     assert "%%memory /AGENTS.md" in cell.last[0] and "- likes tea" in cell.last[1]
     editor.type("- likes coffee\n")
     assert editor.file == "- likes coffee\n"

@@ -378,18 +378,14 @@ def display(**data: str) -> Any:
 
 def sales() -> Path:
     return write(
-        "work/sales.ipynb",
-        v4.new_markdown_cell("# Sales\n\nBy region"),
+        "work/sales.ipynb", v4.new_markdown_cell("# Sales\n\nBy region"),
         code("import pandas as pd\ndf = pd.read_csv('a.csv')", run=1),
         code(
-            "df.plot()\ndf",
-            v4.new_output("stream", name="stdout", text="read \x1b[31m12\x1b[0m rows\nof north\n"),
-            display(image_png=PNG, text_plain="<Figure>"),
-            display(text_html="<script>alert(1)</script>"),
-            v4.new_output("error", ename="KeyError", evalue="'regoin'", traceback=["line 1", "line 2"]),
-            run=2,
+            "df.plot()\ndf", v4.new_output("stream", name="stdout", text="read \x1b[31m12\x1b[0m rows\nof north\n"),
+            display(image_png=PNG, text_plain="<Figure>"), display(text_html="<script>alert(1)</script>"),
+            v4.new_output("error", ename="KeyError", evalue="'regoin'", traceback=["line 1", "line 2"]), run=2,
         ),
-    )
+    )  # fmt: skip
 
 
 def test_the_outline_has_a_line_for_each_cell_and_output_and_cells_are_brief_or_in_full():

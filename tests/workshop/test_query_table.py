@@ -88,12 +88,10 @@ VALUES = {
 
 @given(
     rows=st.lists(st.fixed_dictionaries(VALUES), max_size=20),
-    by=st.lists(st.sampled_from(["key", "year"]), unique=True),
-    column=st.sampled_from(["units", "price"]),
-    how=st.sampled_from(["sum", "mean", "min", "max", "count", "nunique"]),
-    low=st.integers(-50, 50),
+    by=st.lists(st.sampled_from(["key", "year"]), unique=True), column=st.sampled_from(["units", "price"]),
+    how=st.sampled_from(["sum", "mean", "min", "max", "count", "nunique"]), low=st.integers(-50, 50),
     keys=st.lists(st.sampled_from(["a", "b", None]), min_size=1),
-)
+)  # fmt: skip
 def test_an_answer_is_what_plain_python_computes(rows, by, column, how, low, keys):
     frame = pd.DataFrame(rows, columns=list(VALUES)).astype({"year": "int64", "units": "int64", "price": "float64"})
     question = Question(where={"units": {"min": low}, "key": keys}, by=tuple(by), aggregate={column: [how]})
