@@ -374,13 +374,6 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     assert (kept(root) != before[0]) == (tool in ("write_file", "delete")), "the call that may was made"
 
 
-def to_outside(root: Path, outside: Path, what: str) -> None:
-    path = root / "dir" / ("in.md" if what.startswith("file") else "")
-    os.rename(path, root / "away")
-    target = outside if what == "directory" else outside / "secret.md" if what == "file" else root / "file.md"
-    os.symlink(root / "twin" if what == "directory inside" else target, path)
-
-
 @every_row("what", ["file", "directory", "file inside", "directory inside"])
 @every_row("tool", WRITES)
 def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path, tool: str, what: str):
@@ -392,7 +385,10 @@ def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path,
     s.mount("/box", f"disk:{root}")
     s.run("go")
     assert len(s.asked) == 1
-    to_outside(root, outside, what)
+    path = root / "dir" / ("in.md" if what.startswith("file") else "")
+    os.rename(path, root / "away")
+    target = outside if what == "directory" else outside / "secret.md" if what == "file" else root / "file.md"
+    os.symlink(root / "twin" if what == "directory inside" else target, path)
     before = kept(root), kept(outside)
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))

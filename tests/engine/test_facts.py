@@ -341,11 +341,7 @@ def test_a_model_of_a_node_of_a_function_or_of_another_graph() -> None:
 
 
 def _node(state: Any) -> Any:
-    return {"messages": [_asked(state["messages"])]}
-
-
-def _asked(messages: Any) -> Any:
-    return THEIR_MODEL.invoke(messages)
+    return {"messages": [THEIR_MODEL.invoke(state["messages"])]}
 
 
 def test_what_is_only_a_coroutine() -> None:

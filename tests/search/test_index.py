@@ -231,18 +231,15 @@ CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61');
 """
 
 
-def make_old_tables(db: Database) -> None:
-    """The tables of an index as the first version made them: no names, no vocabulary, no embeddings."""
+def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    db = Database(str(path))
+    # The tables of an index as the first version made them: no names, no vocabulary, no embeddings.
     db.share()
     for statement in OLD.strip().split(";"):
         db.rows(statement)
     db.rows(f"PRAGMA application_id = {APPLICATION}")
     db.rows("PRAGMA user_version = 1")
-
-
-def old_index(path: Path) -> None:
-    db = Database(str(path))
-    make_old_tables(db)
     with db.transaction(write=True):
         for number, (name, text) in enumerate(NOTES.items(), 1):
             db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, name, content_hash(text)))
@@ -251,11 +248,6 @@ def old_index(path: Path) -> None:
             db.rows("INSERT INTO units (id, line, a, b) VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
             db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (number << 43, "other words"))
     db.close()
-
-
-def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
-    path = tmp_path / "i.db"
-    old_index(path)
     index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].start == 1 and index.search("other words", legs=["words"]) == []
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)

@@ -59,7 +59,7 @@ class OpenAIServer(ChatServer):
         for chunk in _chunks(blocks, cached):
             if not self.details and "usage" in chunk:
                 del chunk["usage"]["prompt_tokens_details"]
-            yield _event(chunk)
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
         yield b"data: [DONE]\n\n"
 
 
@@ -92,10 +92,6 @@ def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "some-model",
         "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
     }  # fmt: skip
-
-
-def _event(chunk: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
 _HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
