@@ -59,11 +59,8 @@ def test_every_block_of_code_is_run_by_a_test() -> None:
     assert len(re.findall(r"^```\w", README, re.MULTILINE)) == len(BLOCKS)
     found = subprocess.run(
         ["bash", "-c", re.search(r"^command=\$\((awk .*)\)$", (ROOT / ".ci/install").read_text(), re.MULTILINE)[1]],  # type: ignore[index]
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert found.stdout == BLOCKS["tests"] and "pytest" in found.stdout
 
 

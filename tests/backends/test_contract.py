@@ -201,14 +201,12 @@ class Secretive(WrapperBackend):
 
 
 CALLS: dict[str, Callable[[BackendProtocol, str], Any]] = {
-    "read": lambda b, p: b.read(p).error,
-    "download": lambda b, p: b.download_files([p, "/a.md"])[0].error,
+    "read": lambda b, p: b.read(p).error, "download": lambda b, p: b.download_files([p, "/a.md"])[0].error,
     "write": lambda b, p: b.write(p, "x").error,
     "append": lambda b, p: b.append_text(p, "x"),  # type: ignore[attr-defined]
-    "edit": lambda b, p: b.edit(p, "tea", "x").error,
-    "delete": lambda b, p: b.delete(p).error,
+    "edit": lambda b, p: b.edit(p, "tea", "x").error, "delete": lambda b, p: b.delete(p).error,
     "upload": lambda b, p: b.upload_files([("/b.md", b"x"), (p, b"x")])[1].error,
-}
+}  # fmt: skip
 
 
 @every_row("name", CALLS)

@@ -21,14 +21,9 @@ NOISE = "\n".join(
     f"row {i}: planet {i} has mass {3 * i}, see docs/page{i}.md for tests of the database" for i in range(200)
 )
 CARRIERS = (
-    "{}",
-    "<!-- {} -->",
-    "x = 1  # {}\ny = 2",
-    "On Monday Ann wrote:\n> {}\n> Best, Ann",
-    "# README\n\nPlanets of the solar system.\n\n- {}\n",
-    NOISE + "\n{}\n" + NOISE,
-    None,  # in a JSON string
-)
+    "{}", "<!-- {} -->", "x = 1  # {}\ny = 2", "On Monday Ann wrote:\n> {}\n> Best, Ann",
+    "# README\n\nPlanets of the solar system.\n\n- {}\n", NOISE + "\n{}\n" + NOISE, None,  # in a JSON string
+)  # fmt: skip
 ASKED = "load planets.csv and summarise it"
 WORDS = texts("own_words")
 

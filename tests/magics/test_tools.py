@@ -63,12 +63,9 @@ def test_mistakes_are_one_line(shell: Shell):
         ("add --name mcp:true", "--name needs a value"),
         ("add --timeout soon mcp:true", "--timeout 'soon' is not a number of seconds: --timeout 600"),
         ("add --env NOSUCH_VARIABLE mcp:true", "there is no environment variable 'NOSUCH_VARIABLE'"),
-        (
-            "add mcp:true",
-            "the MCP server true can't be used: it ended before it answered: check the command or the URL",
-        ),
+        ("add mcp:true", "the MCP server true can't be used: it ended before it answered: check the command or the URL"),
         ("add mcp:", "mcp: needs a command or a URL: %agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"),
-    ):
+    ):  # fmt: skip
         if not (said := shell.fails(f"%agent tools {line}")).startswith(says):
             wrong.append((line, said))
     assert not wrong
@@ -192,24 +189,18 @@ INSIDE = (
     "import deepnb; deepnb.current().approvals.rule('run_python', 'allow')",
     "import deepnb; deepnb.current().approvals.mode('writes')",
     "import deepnb; deepnb.current().configure(approve={'run_python': 'allow'})",
-    "import deepnb; deepnb.current().configure(tools=[print])",
-    "import deepnb; deepnb.current().resume()",
+    "import deepnb; deepnb.current().configure(tools=[print])", "import deepnb; deepnb.current().resume()",
     "import deepnb; deepnb.current().run('again')",
     "import deepnb; s = deepnb.current(); s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])",
-    "%agent tools allow run_python",
-    "%agent approve --thread",
-    "%agent use offline",
-    "%config DeepNB.approve = {'run_python': 'allow'}",
-    "get_ipython().config.DeepNB.approve = {'run_python': 'allow'}",
+    "%agent tools allow run_python", "%agent approve --thread", "%agent use offline",
+    "%config DeepNB.approve = {'run_python': 'allow'}", "get_ipython().config.DeepNB.approve = {'run_python': 'allow'}",
     "get_ipython().run_line_magic('agent', 'tools allow run_python')",
     "get_ipython().run_cell('%agent tools allow run_python')",
     "def f() -> str:\n    'Free.'\n    return ''\n%agent tools add f",
     "import deepnb, sys\ndef f() -> str:\n    'Free.'\n    return ''\ndeepnb.current().tools.add(deepnb.reads(f))",
-    "%agent tools add mcp:python",
-    "%unload_ext deepnb",
-    "%reload_ext deepnb",
+    "%agent tools add mcp:python", "%unload_ext deepnb", "%reload_ext deepnb",
     "import threading, deepnb\nt = threading.Thread(target=lambda: deepnb.current().approvals.rule('run_python', 'allow'))\nt.start(); t.join()",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("code", INSIDE)

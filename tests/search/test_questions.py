@@ -79,10 +79,8 @@ def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
     index = Index()
     index.update(dict(files))
     for question, days in (
-        ("yesterday", [24]),
-        ("two weeks ago", [15, 14, 13, 12, 11, 10]),
-        ("last week", range(22, 15, -1)),
-    ):
+        ("yesterday", [24]), ("two weeks ago", [15, 14, 13, 12, 11, 10]), ("last week", range(22, 15, -1)),
+    ):  # fmt: skip
         hits = index.search(question, today=TODAY)
         assert [(hit.path, hit.text) for hit in hits] == [(f"/memory/2026-11-{day}.md", text.strip()) for day in days]
 

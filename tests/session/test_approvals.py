@@ -447,21 +447,14 @@ def test_effects_and_how_a_tool_is_marked():
     theirs: Any = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
     effects = Effects(lambda path: not path.startswith("/work"), theirs, frozenset({"g"}))
     found: list[tuple[str, Any, str]] = [
-        ("write_file", {"file_path": "/a"}, "undoable"),
-        ("write_file", {"file_path": "/work/a"}, "outside"),
-        ("write_file", {"file_path": ["/a"]}, "outside"),
-        ("delete", {"file_path": "/work"}, "outside"),
-        ("execute", {"command": "ls"}, "outside"),
-        ("nobody knows", {}, "outside"),
-        ("read_file", {}, "reads"),
-        ("note", {}, "undoable"),
-        ("mine", {}, "outside"),
-        ("look", {}, "reads"),
+        ("write_file", {"file_path": "/a"}, "undoable"), ("write_file", {"file_path": "/work/a"}, "outside"),
+        ("write_file", {"file_path": ["/a"]}, "outside"), ("delete", {"file_path": "/work"}, "outside"),
+        ("execute", {"command": "ls"}, "outside"), ("nobody knows", {}, "outside"), ("read_file", {}, "reads"),
+        ("note", {}, "undoable"), ("mine", {}, "outside"), ("look", {}, "reads"),
         ("grep", {}, "outside"),  # a tool of the user's that is called like one of deepnb's
-        ("edit_file", {"file_path": "/a"}, "outside"),
-        ("task", {"subagent_type": "general-purpose"}, "reads"),
+        ("edit_file", {"file_path": "/a"}, "outside"), ("task", {"subagent_type": "general-purpose"}, "reads"),
         ("task", {"subagent_type": "g"}, "outside"),  # the calls of a graph of the user's can't be asked about
-    ]
+    ]  # fmt: skip
     assert [(name, args, effects.of(name, args)) for name, args, _ in found] == found
 
     look, glance = deepnb.reads(gives("look", "")), tool(gives("glance", ""))

@@ -130,20 +130,13 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
     finished(s)
     tried: Any
     for tried in (
-        s.compact,
-        s.flush,
-        lambda: s.record(tmp_path / "a.jsonl"),
-        lambda: s.replay(tmp_path / "a.jsonl"),
-        lambda: s.mount("/x", f"disk:{tmp_path}"),
-        lambda: s.memory.keep(tmp_path),
-        lambda: s.new("apart", empty=True),
-        lambda: s.tools.add(print),
-        lambda: s.use("offline"),
+        s.compact, s.flush, lambda: s.record(tmp_path / "a.jsonl"), lambda: s.replay(tmp_path / "a.jsonl"),
+        lambda: s.mount("/x", f"disk:{tmp_path}"), lambda: s.memory.keep(tmp_path), lambda: s.new("apart", empty=True),
+        lambda: s.tools.add(print), lambda: s.use("offline"),
         *([lambda: s.package(tmp_path / "package")] if home("session.package") else []),
-        lambda: s.run("x", model="offline"),
-        lambda: s.approvals.mode("read-only"),
+        lambda: s.run("x", model="offline"), lambda: s.approvals.mode("read-only"),
         lambda: s.configure(memory_refresh="call"),
-    ):
+    ):  # fmt: skip
         told = refused("your graph", tried)
         assert "\n" not in told.typed and ": " in told.typed
     assert len(s.turns) == 1

@@ -61,18 +61,15 @@ def test_a_turn_takes_the_same_however_it_is_run():
     assert ways == [ways[0]] * 4 and [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
 
 
-@every_row(
-    ("what", "line"),
-    [
-        (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]
-        (lambda: Session(max_step=1), "Session has no option 'max_step': did you mean max_steps?"),  # type: ignore[arg-type]
-        (lambda: Session().configure(memory_refesh="call"), "did you mean memory_refresh?"),  # type: ignore[arg-type]
-        (lambda: Session().run("p", tread="b"), "run has no option 'tread': did you mean thread?"),  # type: ignore[arg-type]
-        (lambda: Session().stream("p", thread_="b"), "stream has no option 'thread_': did you mean thread?"),  # type: ignore[arg-type]
-        (lambda: Session().astream("p", xyz=1), r"astream has no option 'xyz': help\(deepnb.Session.astream\)"),  # type: ignore[arg-type]
-        (lambda: Session().configure(backend=None), r"backend can't be changed: deepnb.Session\(backend=...\)"),  # type: ignore[arg-type]
-    ],
-)
+@every_row(("what", "line"), [
+    (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]
+    (lambda: Session(max_step=1), "Session has no option 'max_step': did you mean max_steps?"),  # type: ignore[arg-type]
+    (lambda: Session().configure(memory_refesh="call"), "did you mean memory_refresh?"),  # type: ignore[arg-type]
+    (lambda: Session().run("p", tread="b"), "run has no option 'tread': did you mean thread?"),  # type: ignore[arg-type]
+    (lambda: Session().stream("p", thread_="b"), "stream has no option 'thread_': did you mean thread?"),  # type: ignore[arg-type]
+    (lambda: Session().astream("p", xyz=1), r"astream has no option 'xyz': help\(deepnb.Session.astream\)"),  # type: ignore[arg-type]
+    (lambda: Session().configure(backend=None), r"backend can't be changed: deepnb.Session\(backend=...\)"),  # type: ignore[arg-type]
+])  # fmt: skip
 def test_a_mistyped_option_names_the_nearest(what, line):
     refused(line, what)
 

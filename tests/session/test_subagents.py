@@ -287,12 +287,8 @@ def test_what_a_file_says():
     assert listed.agent == Subagent("critic", "Finds faults.", "Be strict.", *more)
     assert checked(GOOD).agent == Subagent("critic", "Finds faults.", "Be strict.")
     for tools in (
-        " ls read_file",
-        " ls,read_file",
-        " [ls, read_file]",
-        "\n  - ls\n  - read_file",
-        " ls, ls, read_file",
-    ):
+        " ls read_file", " ls,read_file", " [ls, read_file]", "\n  - ls\n  - read_file", " ls, ls, read_file",
+    ):  # fmt: skip
         assert checked(file(f"tools:{tools}")).agent.tools == ("ls", "read_file"), tools
 
 

@@ -167,13 +167,11 @@ def of_arrow() -> Iterator[Kind]:
     yield kind("Arrow time", backed(CLOCK, pa.time64("us")), CLOCK, "11:11")
     rest = {"n": list(range(len(ROWS))), "g": list("aabbaabb")}
     for name, values, type_, absent, mean in (
-        ("double", parts, pa.float64(), 0.2, True),
-        ("date", DATES, pa.date32(), "2024-02-29", False),
+        ("double", parts, pa.float64(), 0.2, True), ("date", DATES, pa.date32(), "2024-02-29", False),
         ("timestamp", TIMES, pa.timestamp("us"), "2024-02-29", True),
-        ("zoned", ZONED, zone, "2024-02-29 00:00+01:00", True),
-        ("decimal", MONEY, money, "9.99", True),
+        ("zoned", ZONED, zone, "2024-02-29 00:00+01:00", True), ("decimal", MONEY, money, "9.99", True),
         ("large_string", tuple(sorted(TEXTS)), pa.large_string(), "fig", False),
-    ):
+    ):  # fmt: skip
         yield kind(f"pyarrow {name}", pa.table({"x": made(values, type_), **rest}), values, absent, mean=mean)
     words = pa.table({"x": made(sorted(TEXTS)).dictionary_encode(), **rest})
     yield kind("pyarrow dictionary", words, sorted(TEXTS), "fig", ordered=False)
@@ -187,16 +185,14 @@ def of_polars() -> Iterator[Kind]:
         ("Int32", (-3, 0, 12), pl.Int32, "5", {"mean": True}),
         ("Float64", (-0.25, 0.1, 3e9), pl.Float64, 0.2, {"mean": True}),
         ("String", tuple(sorted(TEXTS)), pl.String, "fig", {}),
-        ("Boolean", (False, True, True), pl.Boolean, None, {"mean": True}),
-        ("Date", DATES, pl.Date, "2024-02-29", {}),
+        ("Boolean", (False, True, True), pl.Boolean, None, {"mean": True}), ("Date", DATES, pl.Date, "2024-02-29", {}),
         ("Datetime", TIMES, pl.Datetime("ms"), "2024-02-29", {"mean": True}),
         ("zoned", ZONED, pl.Datetime("us", "Europe/Berlin"), "2024-02-29 00:00+01:00", {"mean": True}),
-        ("Duration", LAGS, pl.Duration("us"), "7 days", {"mean": True}),
-        ("Time", CLOCK, pl.Time, "11:11", {}),
+        ("Duration", LAGS, pl.Duration("us"), "7 days", {"mean": True}), ("Time", CLOCK, pl.Time, "11:11", {}),
         ("Decimal", MONEY, pl.Decimal(12, 2), 9.99, {"mean": True}),
         ("Categorical", tuple(sorted(TEXTS)), pl.Categorical, "fig", {"ordered": False}),
         ("Enum", GRADES, pl.Enum(GRADES), None, {}),
-    ):
+    ):  # fmt: skip
         table = pl.DataFrame({"x": pl.Series(taken(values), dtype=type_), **rest})
         yield kind(f"polars {name}", table, values, absent, **more)
 

@@ -192,28 +192,15 @@ def test_the_rows_with_all_their_context_are_both_files(before, after):
         assert got == text.removesuffix("\n")
 
 
-@every_row(
-    ("changes", "words"),
-    [
-        (
-            {},
-            "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept",
-        ),
-        ({"cause": "by hand"}, "(on request): "),
-        ({"cause": "overflow"}, "(the request was too long for the model): "),
-        ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
-        (
-            {"flush": replace(FLUSH, how="rules")},
-            "2 facts to /memory/2026-11-22.md (chosen by rules)",
-        ),
-        ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
-        (
-            {"before": 2_739, "after": 2_758},
-            "2,739 → 2,758 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept; the context is no smaller",
-        ),
-        ({"path": None}, "; the history file could not be written"),
-    ],
-)
+@every_row(("changes", "words"), [
+    ({}, "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept"),
+    ({"cause": "by hand"}, "(on request): "), ({"cause": "overflow"}, "(the request was too long for the model): "),
+    ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
+    ({"flush": replace(FLUSH, how="rules")}, "2 facts to /memory/2026-11-22.md (chosen by rules)"),
+    ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
+    ({"before": 2_739, "after": 2_758}, "2,739 → 2,758 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept; the context is no smaller"),
+    ({"path": None}, "; the history file could not be written"),
+])  # fmt: skip
 def test_a_compaction_in_one_line(changes: dict, words: str):
     assert words in line(replace(OFFLOAD, **changes))
     if "flush" in changes and changes["flush"] is None:

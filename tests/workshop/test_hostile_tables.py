@@ -157,16 +157,11 @@ def test_looking_runs_no_code_of_values():
             "list": partial(list_of_variables, namespace),
         }
         for where, by, aggregate, columns, sort in (
-            ({}, [], {}, [], ""),
-            ({"x": "2026-01-01"}, [], {}, [], ""),
-            ({"x": {"min": 1}}, [], {}, [], ""),
-            ({"n": 1}, [], {}, [], ""),
-            ({}, ["x"], {}, [], ""),
-            ({}, ["g"], {"x": ["count", "min", "nunique"]}, [], ""),
-            ({}, ["x.month"], {}, [], ""),
-            ({}, [], {}, ["x"], ""),
-            ({}, [], {}, [], "-x"),
-        ):
+            ({}, [], {}, [], ""), ({"x": "2026-01-01"}, [], {}, [], ""), ({"x": {"min": 1}}, [], {}, [], ""),
+            ({"n": 1}, [], {}, [], ""), ({}, ["x"], {}, [], ""),
+            ({}, ["g"], {"x": ["count", "min", "nunique"]}, [], ""), ({}, ["x.month"], {}, [], ""),
+            ({}, [], {}, ["x"], ""), ({}, [], {}, [], "-x"),
+        ):  # fmt: skip
             asked = (where, by, aggregate, columns, sort)
             looks[f"query {asked}"] = partial(query, "t", *asked, 20, {})
         if hasattr(value, "iloc"):

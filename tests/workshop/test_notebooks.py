@@ -171,15 +171,13 @@ def test_where_it_may_not_write(project: Path):
     for path, line in {
         "../out.ipynb": "../out.ipynb is outside the working directory",
         "link.ipynb": "link.ipynb is outside the working directory",
-        f"{project.parent}/out.ipynb": "is outside the working directory",
-        "b.txt": "b.txt is no notebook",
-        "new.txt": "new.txt can't be a notebook",
-        "d.ipynb": "d.ipynb can't be a notebook",
+        f"{project.parent}/out.ipynb": "is outside the working directory", "b.txt": "b.txt is no notebook",
+        "new.txt": "new.txt can't be a notebook", "d.ipynb": "d.ipynb can't be a notebook",
         "no/new.ipynb": "no/new.ipynb would be in a directory that does not exist",
         "old.ipynb": "the notebook has no list of cells of nbformat 4: open it in Jupyter and save it",
         "bad.ipynb": "bad.ipynb is not valid ('name' is a required property)",
         f"{TOKEN}.ipynb": "the path itself holds a credential",
-    }.items():
+    }.items():  # fmt: skip
         before = {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()}
         assert line in (said := edit(path, insert)) and said.startswith("Error: "), said
         assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before

@@ -205,11 +205,9 @@ def test_from_inside_a_job_its_session_can_not_be_changed() -> None:
         """Change the policy."""
         for change in (
             lambda: session.configure(approve={"*": "outside", "write_file": "allow"}),
-            lambda: session.tools.add(print),
-            lambda: session.new("mine"),
-            lambda: session.start("one more"),
+            lambda: session.tools.add(print), lambda: session.new("mine"), lambda: session.start("one more"),
             lambda: session.memory.add("x"),
-        ):
+        ):  # fmt: skip
             try:
                 change()
             except DeepnbError as error:

@@ -69,10 +69,8 @@ def test_it_remembers_fills_up_is_compacted_and_gets_the_line_back() -> None:
     for prompt in (
         "Remember that weights are in grams",
         "The field hut on Dream island was painted green in spring, its door has been repaired since, and Ines keeps the spare key.",
-        "What is the average body mass by species and sex?",
-        "What is the average flipper length on each island?",
-        KEY,
-    ):
+        "What is the average body mass by species and sex?", "What is the average flipper length on each island?", KEY,
+    ):  # fmt: skip
         session.run(prompt)
     session.bring_back(1, [5])
     session.run(KEY)
