@@ -133,11 +133,8 @@ def test_all_extras_are_in_one_table() -> None:
     assert installed == {"lab", "test"}
 
 
-def test_the_badges_are_those_of_the_project() -> None:
+def test_the_badges_are_those_of_the_project_and_of_an_address() -> None:
     assert with_badges(README, badges(project_urls())) == README
-
-
-def test_badges_for_an_address() -> None:
     line = badges({"Documentation": "https://docs.example.org", "Repository": "https://github.com/ada/deepnb.git"})
     assert re.findall(r"\]\((https://\S+?)\)", line) == [
         "https://mybinder.org/badge_logo.svg",

@@ -317,15 +317,12 @@ def test_a_class_of_which_a_request_holds_little_counts_as_high_as_before(sent, 
     assert reported((sent, tokens(sent, 0.8))).rates == HIGH
 
 
-def test_a_class_comes_down_to_what_was_reported_and_goes_up_again_at_once():
+def test_a_class_and_a_factor_come_down_to_what_was_reported():
     csv = Tokens(1_100, digits=500)
     low = reported((csv, 1_050)).rates  # three digits are a token
     assert low.of(csv) == 1_100 + 125 and (low.wide, low.other) == (1, 1)
     high = reported((csv, 1_050), (csv, 1_550)).rates
     assert 1_550 <= high.of(csv) <= 1_600
-
-
-def test_the_factor_of_a_short_request_comes_down_with_the_next_longer_one_and_not_with_a_shorter_one():
     short, longer = Tokens(40), Tokens(3_000)
     assert reported((short, 160)).rates.factor == 4  # a template's own words
     assert reported((short, 160), (longer, 3_100)).rates.factor == pytest.approx(3_100 / 3_000, abs=1 / 32)

@@ -97,12 +97,9 @@ def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str],
         assert read_back(written) == state and chain.head == (state[-1] if state else None)
 
 
-def test_a_thread_that_only_grows_is_told_once() -> None:
+def test_a_thread_that_grows_is_told_once_and_a_changed_message_in_the_place_of_the_first() -> None:
     chain, messages = Chain(), [said(str(n)) for n in range(50)]
     assert sum(len(list(chain.follow(messages[:n]))) for n in range(51)) == 50
-
-
-def test_a_message_that_changed_stands_in_the_place_of_the_first() -> None:
     chain = Chain()
     written = [*chain.follow([said("a"), said("b", "x"), said("c")]), *chain.event(Added(said("b", "y")))]
     assert read_back(written) == ["a", "b", "c"]

@@ -21,14 +21,11 @@ def trait(shell: Shell, name: str) -> Any:
     return getattr(shell.ip._deepnb.config, name)
 
 
-def test_every_setting_is_listed_with_its_help(shell: Shell) -> None:
+def test_every_setting_is_listed_with_its_help_and_is_an_option_of_the_session(shell: Shell) -> None:
     out = shell.ok("%config DeepNB")
     for name in shell.ip._deepnb.config.traits(config=True):
         assert name in SETTINGS and f"DeepNB.{name}=" in out
     assert out.count("Current: ") == len(SETTINGS)
-
-
-def test_a_setting_is_an_option_of_the_session(shell: Shell) -> None:
     for name in ("window", "memory_refresh", "max_steps", "max_cost", "max_subagent_depth", "prices"):
         shell.ok(f"%config DeepNB.{name} = {SETTINGS[name]}")
         option = "max_input_tokens" if name == "window" else name

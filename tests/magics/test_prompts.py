@@ -244,16 +244,13 @@ def test_what_cannot_be_filled_in_stays_and_says_why(text, notes):
     assert fill(text, KNOWN) == FilledPrompt(text, (), notes)
 
 
-def test_a_table_is_a_schema_and_a_sample_on_lines_of_its_own():
+def test_a_table_is_a_schema_and_a_sample_and_a_long_value_says_how_much_was_cut():
     schema = describe("planets", TABLE)
     assert fill("{planets}", KNOWN).text == schema
     assert fill("Look at {planets} and say.", KNOWN).text == f"Look at \n{schema}\n and say."
     assert fill("Look:\n{planets}\nSay.", KNOWN).text == f"Look:\n{schema}\nSay."
     assert "gravity | float64 | 2 | min 3.7, mean 6.75, max 9.8" in fill("{planets.gravity}", KNOWN).text
     assert fill("{planets.gravity[1]}", KNOWN).text == "9.8"
-
-
-def test_a_long_value_says_how_much_was_cut():
     text = fill("{long}", {"long": list(range(5000))}).text
     assert text.startswith("[0, 1, 2,") and len(text) < 2050
     assert text.endswith(f"... ({len(repr(list(range(5000)))) - 2000:,} more characters)")

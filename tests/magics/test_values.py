@@ -97,16 +97,13 @@ def values() -> dict[str, Any]:
     return {cell: eval(cell, made) for cell in CELLS.values()}
 
 
-def test_each_value_has_a_picture_by_its_own_name(values: Mapping[str, Any]) -> None:
+def test_each_value_has_a_picture_by_its_own_name_and_plain_python_shows_one_line(values: Mapping[str, Any]) -> None:
     by_base = {"deepnb.wings.open.session.OpenedMemory"}  # shown by the name of its base class
     assert set(CELLS) - by_base == set(NAMES)
     for name, cell in CELLS.items():
         module, _, kind = name.rpartition(".")
         assert type(values[cell]) is getattr(importlib.import_module(module), kind)
         picture(values[cell])
-
-
-def test_plain_python_shows_one_line(values: Mapping[str, Any]) -> None:
     for cell, value in values.items():
         if cell != "offload":
             assert len(repr(value)) < 300 and "\n" not in repr(value) and " object at " not in repr(value), cell

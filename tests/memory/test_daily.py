@@ -159,7 +159,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
     assert "the gateway host is box-17" in request and "<!-- from" not in request
 
 
-def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
+def test_what_can_not_be_confirmed_is_one_line_and_numbers_are_those_of_what_was_shown():
     s = session()
     s.memory.daily("the gateway host is box-17")
     refused("nothing is proposed yet", s.memory.promote, 1, yes=True)
@@ -176,9 +176,6 @@ def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
     s.memory.daily("the gateway host is box-17")
     s.new("open", shared=True)
     refused("not available in a shared thread", s.memory.promote)
-
-
-def test_numbers_are_those_of_what_was_shown():
     s = session()
     s.memory.daily("the gateway host is box-17\nthe printer hums")
     shown = s.memory.promote()

@@ -193,16 +193,13 @@ def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool)
     assert (HISTORY in talk(graph, "second " * 60).get("files", {})) is bool(part)
 
 
-def test_it_counts_no_more_of_memory_than_its_budget_lets_in() -> None:
+def test_it_counts_the_memory_that_is_let_in_also_that_of_deepagents_own_middleware() -> None:
     model = ScriptedModel(answers=["one", "two"], profile=ModelProfile(max_input_tokens=4_000))
     text = "".join(f"## Part {n}\n\n{'word ' * 60}\n\n" for n in range(200))
     parts: list[Any] = [CompactionMiddleware(model), MemoryMiddleware(budget=500)]
     graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
     result = talk(graph, "first " * 300, "second " * 20, files={"/AGENTS.md": file(text)})
     assert len(model.requests) == 2 and HISTORY not in result["files"]
-
-
-def test_it_counts_the_memory_that_deepagents_own_middleware_injects() -> None:
     model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=20_000))
     options: Any = {"middleware": [CompactionMiddleware(model)], "checkpointer": InMemorySaver()}
     graph: Any = create_deep_agent(model, memory=["/AGENTS.md"], **options)

@@ -148,16 +148,13 @@ def test_the_first_call(request_: str, tool: str, args: str) -> None:
     assert move(request_, skills=(SKILL,), agents=AGENTS, tools=NOTES) == expected
 
 
-def test_a_file_is_quoted_shortly_and_skills_are_listed_out_of_the_prompt() -> None:
+def test_a_file_is_quoted_shortly_skills_are_listed_and_no_tool_is_called_that_is_not_bound() -> None:
     text = said("read /x.md", read("\n".join(f"line {i}" for i in range(50)), "/x.md"))
     assert "> line 0" in text and "line 20" not in text
     assert SKILL.description in said("what skills do you have?", skills=(SKILL,))
     assert "no skills" in said("what skills do you have?")
     then = move(f"Which planet in {PLANETS}\n has the strongest gravity?", tools=TOOLS | {"query_table"})
     assert isinstance(then, Use) and then.tool == "query_table"
-
-
-def test_a_tool_that_is_not_bound_is_never_called_nor_more_than_six_in_a_turn() -> None:
     for request in ("list files", "Remember that I use vim", "ask a subagent to sing"):
         assert "not bound" in said(request, tools=frozenset())
     turn = tuple(Step("grep", {}, "nothing") for _ in range(MAX_CALLS))

@@ -105,14 +105,11 @@ def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     assert streams == [], "nothing is printed"
 
 
-def test_beside_every_widget_stands_its_static_twin(ran: Any) -> None:
+def test_widgets_are_those_of_the_core_and_beside_each_stands_its_static_twin(ran: Any) -> None:
     with_widgets = {source for source, data in outputs(ran) if WIDGET in data}
     assert {"%agent dashboard", "%memory panel", "%memory edit", "%skills panel", "%agent panel"} <= with_widgets
     static = {source for source, _, _ in html_of(ran)}
     assert with_widgets <= static
-
-
-def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any) -> None:
     state = ran.metadata.widgets[STATE]["state"]
     assert len(state) > 100 and {model["model_module"] for model in state.values()} <= set(CORE)
     assert {one["state"]["_view_module"] for one in state.values() if one["state"].get("_view_module")} <= set(CORE)

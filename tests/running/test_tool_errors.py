@@ -116,16 +116,13 @@ def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
     assert "statistics.py" in traceback and "langchain" not in traceback
 
 
-def test_a_traceback_shows_no_credential() -> None:
+def test_a_traceback_shows_no_credential_and_tools_beside_it_keep_what_they_wrote() -> None:
     def login() -> str:
         """Log in."""
         raise ValueError("no")  # password = "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3"
 
     traceback = ended(session(call("login"), "sorry", **unasked(login)).run("p"))[0].traceback
     assert 'raise ValueError("no")' in traceback and "Zq7Rw2Lm9" not in traceback
-
-
-def test_tools_beside_it_keep_their_results_and_what_they_wrote() -> None:
     both = calls(call("sync_fails", "a", text="x"), call("write_file", "b", file_path="/a.md", content="y"))
     s = session(both, "end", **unasked(sync_fails))
     s.run("p")

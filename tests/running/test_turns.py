@@ -70,7 +70,7 @@ def test_a_call_that_gives_the_same_three_times_running_ends_the_turn():
     assert unknown.run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
 
 
-def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_is_one_line():
+def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_or_no_such_turn_is_one_line():
     s = session()
     for prompt in ("", "  \n\t"):
         refused(r"the prompt is empty: session.run\(PROMPT\)", s.run, prompt)
@@ -78,9 +78,6 @@ def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_is_one_line():
     for prompt in ('\'tis {x} "quoted" $y$ <tag>\n', "  indented\n```py\n1\n```", "茶?"):
         s.run(prompt)
         assert s.options.model.requests[-1][-1].content == prompt
-
-
-def test_no_such_turn_is_one_line():
     s = session()
     refused(r"no turn 1: thread main has no turns yet: session.turns lists them", s.turn, 1)
     s.run("a")

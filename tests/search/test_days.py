@@ -89,7 +89,7 @@ def test_a_note_of_the_day_that_is_asked_about_comes_first(question: str, dish: 
     assert dish in index.search(question, 1, today=TODAY)[0].text
 
 
-def test_the_day_is_that_of_the_line_the_heading_or_the_file_in_this_order() -> None:
+def test_the_day_is_that_of_the_line_the_heading_or_the_file_and_an_exact_identifier_stays_first() -> None:
     index = Index()
     text = "- before\n\n# 4 March 2023\n\n- below\n- 2023-03-09: own\n- below again\n\n5 May 2023\nafter\n\n## More\n\nend\n"
     index.update({"memory/2020-01-02.md": text, "topics.md": "- none\n"})
@@ -97,9 +97,6 @@ def test_the_day_is_that_of_the_line_the_heading_or_the_file_in_this_order() -> 
     days = [str(date.fromordinal(day))[2:] if day else "" for (day,) in rows]
     march = "23-03-04"
     assert days == ["20-01-02", march, march, "23-03-09", march, "23-05-05", "23-05-05", march, march, ""]
-
-
-def test_an_exact_identifier_stays_first_and_a_question_full_of_days_is_answered() -> None:
     index = Index()
     index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
     hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)

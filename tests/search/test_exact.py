@@ -115,7 +115,7 @@ def test_a_label_is_what_stands_before_the_colon(line: str, of: str) -> None:
     assert label(line) == of
 
 
-def test_what_a_speaker_says_is_theirs() -> None:
+def test_what_a_speaker_says_is_theirs_and_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
     index = Index()
     index.update({"talk.md": "Ana: The bees have left for the meadow behind the mill.\n\nBen: Ana, the bees?\n"})
     assert index.search("what of Ana's bees?", 1, passage=70)[0].text.startswith("Ana: ")
@@ -125,9 +125,6 @@ def test_what_a_speaker_says_is_theirs() -> None:
     for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
         hits = [hit for hit in index.search(asked, 8, passage=450) if "kiln" in hit.text]
         assert hits[0].start == line
-
-
-def test_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
     index = Index()
     said = ("新同事李想做设计，名字写在门口。", "设计师椅子到货了。", "合同七月到期，李想签字。")
     index.update(dict(zip(("a.md", "b.md", "c.md"), said, strict=True)))

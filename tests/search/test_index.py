@@ -47,14 +47,11 @@ def test_text_is_that_of_its_lines(query: str) -> None:
         assert "\n".join(NOTES[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
 
 
-def test_a_heading_and_the_name_of_a_file_speak_for_what_is_below() -> None:
+def test_headings_and_names_speak_for_what_is_below_and_words_that_look_alike_are_found() -> None:
     hits = made().search("bees garden 2026-02-14", 1)
     assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
     found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
     assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
-
-
-def test_words_that_only_look_alike_and_stop_words_alone_are_found() -> None:
     index = Index()
     index.update({"a.md": "To be or not to be.", "b.md": "Something else."})
     assert index.search("to be or not to be")[0].path == "a.md"

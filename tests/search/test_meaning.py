@@ -131,7 +131,7 @@ def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
     return index, index._thread
 
 
-def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
+def test_a_search_does_not_wait_for_all_to_be_embedded_and_closing_ends_the_embedding() -> None:
     slow = Slow()
     index, thread = embedding(slow)
     (said,) = index.notices
@@ -142,9 +142,6 @@ def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
     slow.go.set()
     thread.join(60)
     assert index.progress() == (0, 200) and index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
-
-
-def test_closing_the_index_ends_the_embedding() -> None:
     slow = Slow()
     index, thread = embedding(slow)
     index.close()

@@ -335,7 +335,7 @@ def sends(what: str, ran: list[str]) -> Callable[[str], str]:
     return send
 
 
-def test_what_is_allowed_in_a_thread_ends_with_the_function():
+def test_what_is_allowed_in_a_thread_or_always_ends_with_the_function():
     ran: list[str] = []
 
     def go(s: Session) -> bool:
@@ -363,19 +363,15 @@ def test_what_is_allowed_in_a_thread_ends_with_the_function():
     s.approvals.rule("send", "ask")
     s.approvals.rule("send", "allow")
     assert set(ran) == {"a"}
-
-
-def test_what_is_always_allowed_ends_with_the_function_too():
-    ran: list[str] = []
-    changes: list[tuple[Callable[[Session], object], bool]] = [
+    of_the_session: list[tuple[Callable[[Session], object], bool]] = [
         (lambda s: s.tools.add(sends("a", ran)), False), (lambda s: s.tools.add(sends("b", ran)), True),
         (lambda s: s.configure(tools=[sends("b", ran)]), True),
         (lambda s: (s.tools.remove("send"), s.tools.add(sends("a", ran))), True),
     ]  # fmt: skip
-    for change, asks in changes:
+    for alter, asks in of_the_session:
         s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[sends("a", ran)])
         s.configure(approve={"send": "allow"})
-        change(s)
+        alter(s)
         assert bool(s.run("go").asked) == asks
 
 

@@ -217,7 +217,7 @@ def held(texts: list[str]) -> list[str]:
     return [t for t in texts if t.startswith("From earlier")]
 
 
-def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
+def test_chosen_messages_stand_before_the_next_prompt_once_word_for_word_in_order_in_their_thread():
     model = Phased()
     s = compacted(model)
     brought = s.bring_back(1, [3, 1])
@@ -235,9 +235,6 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     s.run("and now?")
     assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
     assert notices(s) == []
-
-
-def test_what_is_chosen_piece_by_piece_is_one_message_in_order_in_its_own_thread():
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [3])

@@ -47,16 +47,13 @@ def test_a_session_spells_out_each_option_with_a_line_and_its_default():
             assert one.default == getattr(there, name), name
 
 
-def test_configure_takes_the_same_but_for_what_is_fixed():
+def test_configure_and_turns_take_the_same_but_for_what_is_fixed():
     spelled = parameters(Session.configure)
     assert [*spelled] == [name for name in OPTIONS if name not in FIXED]
     assert {p.default for p in spelled.values()} == {UNCHANGED}
     kinds = parameters(Session)
     expected = {n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")}
     assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == expected
-
-
-def test_a_turn_takes_the_same_however_it_is_run():
     ways = [parameters(way) for way in (Session.stream, Session.run, Session.arun, Session.astream)]
     assert ways == [ways[0]] * 4 and [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
 

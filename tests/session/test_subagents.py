@@ -141,7 +141,7 @@ def test_a_variable_that_holds_its_model_is_looked_at_each_turn():
     assert [len(m.requests) for m in (one, two)] == [1, 1]
 
 
-def test_what_it_costs_is_priced_by_its_own_model():
+def test_what_it_costs_is_priced_by_its_own_model_and_what_each_spent_in_a_thread():
     own = Paid(answers=["done"])
     s = Session(
         model=Paid(answers=[GO, "end"]), subagents=[{**CRITIC, "model": "own"}], namespace={"own": own},
@@ -149,9 +149,6 @@ def test_what_it_costs_is_priced_by_its_own_model():
     )  # fmt: skip
     s.run("p")
     assert list(s.ledger()["cost"].fillna(-1)) == [-1, 10, -1]
-
-
-def test_what_each_spent_in_a_thread():
     s = walked(Session(model=Paid(answers=[GO, "done", "end"]), subagents=[CRITIC]), "run p", "run q")
     spent = s.subagents.spent()
     assert set(spent) == {"critic"}
@@ -364,14 +361,11 @@ def test_added_changed_broken_and_removed_between_two_turns():
         assert bool(problem) is (s.files.get(path) == "broken")
 
 
-def test_a_description_of_several_lines_lists_one_subagent():
+def test_a_description_of_several_lines_lists_one_and_an_unchanged_set_makes_no_new_graph():
     s = session()
     s.files["/agents/critic.md"] = file(description="description: |\n  Finds faults.\n  - other: does not exist.")
     s.run("a")
     assert "\n- critic: Finds faults. - other: does not exist.\n" in listed(s)
-
-
-def test_an_unchanged_set_makes_no_new_graph():
     s = walked(session(), "subagents.new critic", "run a")
     graph = s.graph
     s.run("b")

@@ -85,14 +85,11 @@ def played() -> Session:
     return s
 
 
-def test_the_footer_says_what_was_by_subagents():
+def test_footer_and_gauge_say_what_was_by_subagents():
     text = footer_view(played().turns[-1]).text()
     assert "3 calls, 1 in subagents · 30 in / 12 cached / 6 out, 12 of these in subagents" in text
     plain = Session(model=Paid(answers=["end"]))
     assert "subagents" not in footer_view(plain.run("p")).text()
-
-
-def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
     s = played()
     view = BudgetView(s.budget(), nested=s.subagents.spent())
     sent = [c for c in s.last.calls if not c.path][-1].budget.total

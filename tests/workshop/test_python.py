@@ -36,16 +36,13 @@ def ran(code: str, room: Room | None = None, **names: Any) -> tuple[CodeResult, 
     return run_code(code, kernel, outputs.append, "c", room), outputs, names
 
 
-def test_print_value_and_names_and_code_awaits_at_its_top() -> None:
+def test_print_value_and_names_stderr_and_order_and_code_awaits_at_its_top() -> None:
     result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
     assert result.text == "hello\n2\n[variables: new: y; changed: x]"
     said = [("stdout", "hello\n"), ("rich", "2"), ("end", ""), ("variables", "new: y; changed: x")]
     assert [(o.kind, o.text) for o in outputs] == said and names["y"] == 2 and not result.failed
     assert [o.kind for o in ran("1 + 1;")[1]] == ["end"]
     assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
-
-
-def test_stderr_is_named_order_is_kept_and_progress_bars_leave_their_last_state() -> None:
     code = "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
     result, outputs, _ = ran(code)
     said = [("stdout", "a\n"), ("stderr", "b\n"), ("rich", "c"), ("stdout", "d\n")]

@@ -144,23 +144,17 @@ def test_a_join_has_each_pair_of_rows_with_equal_keys(left, right):
     assert sorted(got.itertuples(index=False, name=None)) == sorted(expected)
 
 
-def test_a_join_that_grows_too_large_is_refused_before_it_is_made():
+def test_a_join_too_large_is_refused_a_sum_is_exact_and_the_users_tables_stay_as_they_are():
     big = pd.DataFrame({"k": np.zeros(10_000, dtype=int)})
     assert query("t", {"t": big, "u": big}, join={"u": ["k"]}) == (
         "Error: the join would have 100,000,000 rows: join on more columns"
     )
-
-
-def test_a_sum_is_exact_a_series_has_columns_and_one_of_credentials_is_not_shown():
     frame = pd.DataFrame({"n": [2**62, 2**62, 2**62]})
     assert str(3 * 2**62) in query("t", {"t": frame}, aggregate={"n": "sum"})
     frame = pd.DataFrame({"user": ["ann"], "password": ["hunter2-Kf93hf8a"]})
     assert "hunter2" not in query("t", {"t": frame}) and "ann" in query("t", {"t": frame})
     totals = SALES.groupby(["region", "product"])["units"].sum()
     assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
-
-
-def test_the_users_tables_stay_as_they_are():
     before = SALES.copy(deep=True)
     query(by=["region"], aggregate={"units": "sum"})
     query(sort="-price")
