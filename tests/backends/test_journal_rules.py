@@ -79,10 +79,7 @@ def test_a_clock_that_steps_back_breaks_nothing_on_a_mount_beside_the_kernels_st
         assert [line[-1] for line in s.files[path].splitlines()] == ["0", "2", "3"]
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8)
-
-
-@given(STEPS)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8))
 def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
     """Before each write one clock steps, forwards or backwards."""
     with tempfile.TemporaryDirectory() as folder:

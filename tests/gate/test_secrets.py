@@ -175,10 +175,7 @@ def test_a_refusal_names_the_reason(text, reason):
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
 
-LOOKS_SO = [re.sub("§(.+?)§", drawn, text) for text in texts("credentials_none")["looks like one"]]
-
-
-@every_row("text", LOOKS_SO)
+@every_row("text", [re.sub("§(.+?)§", drawn, text) for text in texts("credentials_none")["looks like one"]])
 def test_ids_digests_paths_and_code_are_clean(text):
     assert credentials(text) == ()
 

@@ -342,16 +342,13 @@ def with_a_stored_folder(folder: Path) -> Session:
     return s
 
 
-HOMES = [in_memory, on_a_disk, in_a_database, with_mounts, with_a_stored_folder]
-
-
 def listed(backend: ScopedBackend) -> dict[str, str]:
     below = [one["path"] for one in backend.glob("**/*.md", NOTES).matches or () if not one.get("is_dir")]
     found = {one.path: one.content for one in backend.download_files([LONG_TERM, *below])}
     return {path: content.decode() for path, content in found.items() if content is not None and b"\xff" not in content}
 
 
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("home", [in_memory, on_a_disk, in_a_database, with_mounts, with_a_stored_folder])
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_are_those_that_a_listing_shows_whoever_asks(
     home: Callable[[Path], Session], seed: int, tmp_path: Path

@@ -21,10 +21,7 @@ def spans(question: str) -> list[str]:
     return [(f"{s.first}" if s.first == s.last else f"{s.first}..{s.last}") + "*" * s.yearly for s in found]
 
 
-DAYS = [line.split(" => ") for line in (DATA / "days.txt").read_text("utf-8").splitlines()]
-
-
-@every_row(("question", "says"), DAYS)
+@every_row(("question", "says"), [line.split(" => ") for line in (DATA / "days.txt").read_text("utf-8").splitlines()])
 def test_the_days_of_a_question(question: str, says: str) -> None:
     assert spans(question) == says.split()
 

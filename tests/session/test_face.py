@@ -166,7 +166,11 @@ async def wait() -> deepnb.Turn:
 asyncio.run(wait())
 '''
 
-SLIPS = """
+
+@pytest.mark.nightly
+def test_a_users_script_is_known_through_and_through_and_each_slip_is_found(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "slips.py").write_text("""
 import deepnb
 s = deepnb.Session(modle="x")
 deepnb.Session(memory_refresh="never")
@@ -174,13 +178,7 @@ s.configure(max_step=3)
 s.run("p", tread="b")
 deepnb.Sesion()
 deepnb.Session(max_steps="3")
-"""
-
-
-@pytest.mark.nightly
-def test_a_users_script_is_known_through_and_through_and_each_slip_is_found(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "slips.py").write_text(SLIPS)
+""")
     flags = "-m mypy --strict --cache-dir cache script.py slips.py"
     command = [sys.executable, *flags.split()]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500).stdout

@@ -28,8 +28,6 @@ from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 
-ADD = 'session.tools.add("mcp:'
-
 
 @pytest.fixture(scope="module")
 def calc() -> Iterator[Session]:
@@ -244,7 +242,7 @@ def pages() -> Iterator[str]:
 def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, path: str, says: str):
     error = refused("", session.tools.add, f"mcp:{pages}/{path}", name="x")
     assert says in str(error)
-    assert (ADD in str(error)) == (path == "401"), "how to send a key"
+    assert ('session.tools.add("mcp:' in str(error)) == (path == "401"), "how to send a key"
     assert not [seen for seen in Page.seen if "redirected" in seen]
     assert session.tools.servers == () and not live()
 
