@@ -25,6 +25,7 @@ from deepnb.memory.flush import Flusher
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.offload import CLOSE, OPEN
 from deepnb.values.turn import Compacted, Flushed
+from tests.data import rows
 from tests.support.compactions import (
     AT_LENGTH,
     HISTORY,
@@ -270,17 +271,7 @@ def test_what_an_answer_calls_or_lists_is_the_note_and_any_other_leaves_it_to_th
     assert (flush.how, flush.lines) == (how, (line,))
 
 
-@every_row(("answer", "lines"), [
-    ("**Decision:** ship it\n\n**Open task**: ask Bo\n\n**Open:** None", ["**Decision:** ship it", "**Open task**: ask Bo"]),
-    ("TODO: check the table\nDecision: keep the model", ["TODO: check the table", "Decision: keep the model"]),
-    ("| What | How much |\n|---|---|\n| Returns | 6.4 % |\n| March | 1,912 | bikes |", ["Returns: 6.4 %", "March: 1,912, bikes"]),
-    ("# Tasks\nCheck the table\nAsk Henrik about the discount", ["Check the table", "Ask Henrik about the discount"]),
-    ("- [ ] Check the table\n☐ Ask Bo\n__Result:__ 6 %", ["Check the table", "Ask Bo", "__Result:__ 6 %"]),
-    ("- Prüfe die Rückgaben\n- 待办：核对退货表\n- Send the report to Henrik every Friday", None),
-    ("- Remember to check the refunds\n- The table must still be checked", None),
-    ("- Ada was asked\n- No reply", None),
-    ("1. Ship on 2026-12-01. Ada - who leads - decides", ["Ship on 2026-12-01. Ada - who leads - decides"]),
-])  # fmt: skip
+@every_row(("answer", "lines"), rows("flush_answers")["items and tasks"])
 def test_an_answer_puts_down_items_and_tasks(answer: str, lines: list[str] | None):
     flush = first_flush(answer)
     assert (flush.how, list(flush.lines)) == ("model", [f"- {one}" for one in lines] if lines else answer.split("\n"))

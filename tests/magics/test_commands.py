@@ -21,6 +21,7 @@ from deepnb.views.skills import GRANTS, findings_view, skills_view
 from deepnb.widgets.actions import ActionPanel
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
+from tests.data import rows
 from tests.support.screen import below
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -140,23 +141,7 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: py
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     enter(shell, "%memory add I like tea", "%agent thanks")
     before, wrong = shell.session.snapshot, []
-    for typed, told in (
-        ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
-        ("%agent use openai:gpt-5.2", "openai models need a key in OPENAI_API_KEY: %agent key openai asks for it, or"),
-        ("%agent --model nosuch hello there", "no model 'nosuch'"),
-        ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),
-        ("%%agent\n", "cell body is empty"),
-        ("%%agent what is this\nbody", "the %%agent line takes only options, not 'what is this'"),
-        ("%agent resume", "nothing to resume in this thread: %agent PROMPT starts a turn"),
-        ("%agent switch nosuch", "no thread 'nosuch'"), ("%agent new main", "a thread 'main' already exists"),
-        ("%agent rewind 7", "no turn 7: thread main has turns 1 to 1"),
-        ("%memory show /none.md", "no file /none.md: %%memory /none.md writes it"),
-        ("%memory add --to x.md text", "'x.md' is not the path of a file"),
-        ("%%memory ../x.md\ntext", "'../x.md' is not the path of a file"), ("%%memory\ntext", "%%memory needs PATH"),
-        ("%memory promote x", "'x' is not a number: %memory promote [N...] [--yes]"),
-        ("%skills show nosuch", "no skill 'nosuch' (skills: none yet): %skills new nosuch"),
-        ("%skills new ../up", "'../up'"),
-    ):  # fmt: skip
+    for typed, told in rows("typed_lines")["mistakes in a shell"]:
         said = shell.fails(typed)
         if told not in said or shell.session.snapshot != before:
             wrong.append((typed, said))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from traitlets import TraitError
 
+from tests.data import rows
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.walks import enter
@@ -34,17 +35,7 @@ def test_every_setting_is_listed_with_its_help_and_is_an_option_of_the_session(s
 
 def test_a_bad_value_is_one_line_and_changes_nothing(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
     wrong = []
-    for typed, name, told in (
-        ("'nosuch'", "model", "no model 'nosuch'"), ("7", "model", "expected a unicode string"),
-        ("'big'", "window", "expected an int"), ("0", "window", "not be less than 1"),
-        ("2.0", "trigger", "a fraction of the window up to 1"),
-        ("('words', 3)", "trigger", "a fraction of the window up to 1"),
-        ("0", "keep", "a fraction of the window up to 1"), ("'sometimes'", "memory_refresh", "'sometimes'"),
-        ("'maybe'", "rerun", "'maybe'"), ("'long'", "tools", "'long'"), ("1000", "stream_hz", "not be greater than"),
-        ("0", "max_steps", "not be less than"), ("0", "max_cost", "max_cost can't be 0"),
-        ("-1.0", "max_cost", "not be less than"), ("0", "max_subagent_depth", "not be less than"),
-        ("'sometimes'", "approve", "approve"), ("'noon'", "clock", "clock needs an ISO 8601 time"),
-    ):  # fmt: skip
+    for typed, name, told in rows("typed_lines")["settings refused"]:
         shell.ok(f"%config DeepNB.{name} = {SETTINGS[name]}")
         before, options = trait(shell, name), shell.session.options
         caplog.clear()

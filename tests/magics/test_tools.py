@@ -15,6 +15,7 @@ from nbformat import v4
 from deepnb import Session
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.notebooks import version_of
+from tests.data import rows
 from tests.support.kernels import Kernel
 from tests.support.mcp_servers import REAL, script, tool, wait
 from tests.support.scripted import Scripted
@@ -185,22 +186,7 @@ def test_the_notebook_that_is_open_is_refused_and_another_asks(
     assert "open.ipynb is open here" in asked and "needs your approval" not in asked
 
 
-INSIDE = (
-    "import deepnb; deepnb.current().approvals.rule('run_python', 'allow')",
-    "import deepnb; deepnb.current().approvals.mode('writes')",
-    "import deepnb; deepnb.current().configure(approve={'run_python': 'allow'})",
-    "import deepnb; deepnb.current().configure(tools=[print])", "import deepnb; deepnb.current().resume()",
-    "import deepnb; deepnb.current().run('again')",
-    "import deepnb; s = deepnb.current(); s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])",
-    "%agent tools allow run_python", "%agent approve --thread", "%agent use offline",
-    "%config DeepNB.approve = {'run_python': 'allow'}", "get_ipython().config.DeepNB.approve = {'run_python': 'allow'}",
-    "get_ipython().run_line_magic('agent', 'tools allow run_python')",
-    "get_ipython().run_cell('%agent tools allow run_python')",
-    "def f() -> str:\n    'Free.'\n    return ''\n%agent tools add f",
-    "import deepnb, sys\ndef f() -> str:\n    'Free.'\n    return ''\ndeepnb.current().tools.add(deepnb.reads(f))",
-    "%agent tools add mcp:python", "%unload_ext deepnb", "%reload_ext deepnb",
-    "import threading, deepnb\nt = threading.Thread(target=lambda: deepnb.current().approvals.rule('run_python', 'allow'))\nt.start(); t.join()",
-)  # fmt: skip
+INSIDE = rows("cells")["from inside"]
 
 
 @pytest.mark.parametrize("code", INSIDE)

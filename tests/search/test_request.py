@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from deepnb.search import Index
 from deepnb.values.errors import DeepnbError, InvalidError
+from tests.data import rows
 from tests.support.tables import every_row
 
 BEES = "- the bees of hive {}-{} are well and at work\n"
@@ -36,20 +37,7 @@ def test_short_notes_fill_a_budget_by_their_number() -> None:
     assert len(hits) > 200 and size(hits) > 7900
 
 
-@every_row(("how", "says"), [
-    ({"fusion": "wieght"}, "unknown fusion 'wieght': did you mean weight?"),
-    ({"fusion": "sum"}, "unknown fusion 'sum': use rank or weight"),
-    ({"legs": ["word"]}, "unknown leg 'word': did you mean words?"),
-    ({"legs": "words"}, "legs can't be 'words': give a list"),
-    ({"vector_weight": 0.9}, "vector_weight and text_weight count with fusion='weight' only"),
-    ({"legs": None}, "legs can't be None: give a list"),
-    ({"k": "6"}, "k can't be '6': give a number of hits, such as k=6"),
-    ({"tokens": "many"}, "tokens can't be 'many': give a number of tokens"),
-    ({"passage": -1}, "passage can't be negative: -1: give a number of characters"),
-    ({"today": "2026-02-16"}, "today can't be '2026-02-16': give a datetime.date"),
-    ({"within": "memory/"}, "within can't be 'memory/': give a function"),
-    ({"text_weight": 0.9, "fusion": "rank"}, "vector_weight and text_weight count with fusion='weight' only"),
-])  # fmt: skip
+@every_row(("how", "says"), rows("search_options")["refused"])
 def test_an_unknown_name_is_not_ignored(how: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidError, match="^" + says.replace("(", r"\(").replace("?", r"\?")):
         Index().search("bees", **how)

@@ -13,6 +13,7 @@ import pytest
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.python import HEAD, RICH, TAIL, CodeResult, Room, run_code
+from tests.data import rows
 from tests.support.images import png
 from tests.support.tables import every_row
 
@@ -51,17 +52,7 @@ def test_print_value_and_names_stderr_and_order_and_code_awaits_at_its_top() -> 
     assert result.text.startswith(" 100 %\nred")
 
 
-@every_row(("code", "told"), [
-    ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
-    ("def f(a):\n    return a['b']\nf({})",
-     "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']"),
-    ("def f(:", "SyntaxError"), ("import sys\nsys.exit(3)", "the code called exit (3)"),
-    ("raise SystemExit", "the code called exit (None)"), ("input('name?')", "input() can't be used in run_python"),
-    ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
-    ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
-    ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
-    ("def f():\n    f()\nf()", "RecursionError"), ("raise BaseException('odd')", "BaseException: odd"),
-])  # fmt: skip
+@every_row(("code", "told"), rows("cells")["errors"])
 def test_an_error_is_a_short_text(code: str, told: str) -> None:
     result, outputs, _ = ran(code)
     assert result.failed and told in result.text and len(result.text) < 1_200

@@ -12,6 +12,7 @@ from deepnb.engine.tools import described
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.namespace import Question, answer, namespace_tools
 from deepnb.workshop.tables import columns_of
+from tests.data import rows
 from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 
@@ -30,41 +31,13 @@ def query(table: str = "sales", /, namespace: dict[str, Any] | None = None, **qu
 
 @every_row(
     ("question", "text"),
-    [
-        (
-            {"by": ["region"], "aggregate": {"units": "sum"}, "sort": "-units"},
-            "sales: 5 rows, 4 groups by region\nregion,units (sum)\nNorth,8\nWest,7\n,6\nSouth,4\nmissing values: region 1",
-        ),
-        (
-            {"where": {"units": {"min": 4}}, "columns": ["product", "units"], "head": 2},
-            "sales: 4 rows match\nproduct,units\nb,4\na,5\n2 more rows not shown",
-        ),
-        ({"where": {"region": None}, "columns": ["units"]}, "sales: 1 row match\nunits\n6"),
-        ({"where": {"region": ["North", "West"]}, "by": ["product"]}, "sales: 3 rows match, 1 group by product\nproduct,rows\na,3"),
-        ({"aggregate": {"price": ["min", "mean"]}}, "sales: 5 rows\nprice (min),price (mean)\n1.5,2.625"),
-        (
-            {"join": {"labels": ["product"]}, "columns": ["label", "units"], "sort": "-units"},
-            "sales joined with labels: 5 rows\nlabel,units\nApple,7\nApple,5\nBerry,4\nBean,4\nApple,3",
-        ),
-    ],
+    rows("table_queries")["answers"],
 )  # fmt: skip
 def test_a_question_is_answered_by_a_table(question, text):
     assert query(**question) == text
 
 
-@every_row(("question", "error"), [
-    ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
-    ({"sort": "-Units"}, "Error: there is no column 'Units': did you mean 'units'?"),
-    ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
-    ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
-    ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
-    ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
-    ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
-    ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
-    ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
-    ({"join": {"n": ["k"]}}, "Error: n is not a table but of type int: use one of sales, labels"),
-    ({"head": -1}, "Error: head is negative: give the number of rows to show"),
-])  # fmt: skip
+@every_row(("question", "error"), rows("table_queries")["errors"])
 def test_an_error_is_one_line_that_names_the_nearest(question, error):
     text = query(**question)
     assert error in text and "\n" not in text
