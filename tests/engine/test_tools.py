@@ -132,8 +132,7 @@ def test_your_own_tools_are_sent_as_you_wrote_them():
         """
         return text
 
-    s = asked(8_000, None, tools=[note_down])
-    assert "in a sentence" in tools_of(s)["note_down"].text
+    assert "in a sentence" in tools_of(asked(8_000, None, tools=[note_down]))["note_down"].text
 
 
 def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():

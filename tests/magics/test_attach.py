@@ -139,8 +139,7 @@ def test_each_graph_has_threads_of_its_own(shell: Shell) -> None:
     assert deepnb.current() is not own
     enter(shell, "%agent Book one", "%agent resume 1", "%agent fork b")
     assert "b" in shell.ok("%agent threads")
-    back = shell.ok("%agent use offline")
-    assert "back in thread main of deepnb's agent" in back
+    assert "back in thread main of deepnb's agent" in shell.ok("%agent use offline")
     assert deepnb.current() is own and "hello" in shell.ok("%agent turns")
     assert "thread thread-3 on halls" in shell.ok("%agent use halls"), "a new one, since b had turns"
     assert "Book one" in shell.ok("%agent threads")

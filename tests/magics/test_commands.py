@@ -244,8 +244,7 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
         return hits(*args, **options)
 
     monkeypatch.setattr(shell.session.memory, "search_hits", slow)
-    told = shell.ok("%memory search gateway")
-    assert told.startswith("note: updating the index ...\nsearch: gateway")
+    assert shell.ok("%memory search gateway").startswith("note: updating the index ...\nsearch: gateway")
 
 
 RULES = "# Mine\n\n" + "- a rule of mine that took an evening to find\n" * 20

@@ -59,8 +59,7 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
     ("memory", "", MEMORY),
 ])  # fmt: skip
 def test_a_line_is_offered_what_fits_there(magic, line, offers):
-    word = line.rpartition(" ")[2]
-    assert candidates(magic, line, word, there_are) == offers
+    assert candidates(magic, line, line.rpartition(" ")[2], there_are) == offers
 
 
 @every_row(("magic", "line", "offers"), [

@@ -55,8 +55,7 @@ def test_a_bad_value_is_one_line_and_changes_nothing(shell: Shell, caplog: pytes
 
 def test_a_trigger_that_does_not_go_with_keep_is_one_line(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
     shell.session.configure(keep=("fraction", 0.4))
-    ran = shell.run("%config DeepNB.trigger = 0.4")
-    assert ran.error is None
+    assert shell.run("%config DeepNB.trigger = 0.4").error is None
     (line,) = caplog.messages
     assert "keep=('fraction', 0.4) is not less than trigger=('fraction', 0.4): give a smaller keep" in line
     assert trait(shell, "trigger") == 0.85
@@ -117,8 +116,7 @@ def test_settings_of_a_profile_hold_from_the_start_and_a_bad_one_is_one_line(bar
 
 def test_a_setting_says_its_effect_and_what_others_change_does_not(shell: Shell) -> None:
     shell.ok("%load_ext deepnb")
-    said = shell.ok("%config DeepNB.window = 6500")
-    assert "compacts at 85 % of the window (5,525 of 6,500 tokens)" in said
+    assert "compacts at 85 % of the window (5,525 of 6,500 tokens)" in shell.ok("%config DeepNB.window = 6500")
     shell.ok("%agent thanks")
     assert "3,250 of 6,500 tokens" in shell.ok("%config DeepNB.trigger = 0.5")
     assert "compacts at 50 % of the window (3,250 of 6,500 tokens)" in shell.ok("%agent budget"), "at once"

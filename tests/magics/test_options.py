@@ -94,8 +94,7 @@ def test_options_stand_before_the_prompt(line, run):
 
 @every_row(("magic", "line", "says"), rows("typed_lines")["mistakes"])
 def test_a_mistake_is_one_line_that_says_what_to_type(magic, line, says):
-    error = refused("", PARSE[magic], line)
-    assert error.typed == says and "\n" not in says
+    assert refused("", PARSE[magic], line).typed == says and "\n" not in says
 
 
 @every_row(("parse", "line", "body", "says"), [

@@ -213,8 +213,7 @@ def test_malformed_arguments_run_nothing_and_are_told(row):
 ])  # fmt: skip
 def test_a_failure_is_one_line_the_thread_usable_and_nothing_sent_twice_unasked(row, name, sent, line):
     one = played(row, name)
-    failed = next(t for t in one.session.turns if t.error)
-    assert failed.error == line and len(one.requests) == sent
+    assert next(t for t in one.session.turns if t.error).error == line and len(one.requests) == sent
     if sent in (2, 3):
         assert one.session.turns[-1].error is None
 

@@ -311,8 +311,7 @@ def test_what_is_fit_is_sent_as_it_is_and_looked_at_once(monkeypatch):
     for length in (1, 3, 5):
         part = fitter(thread[:length], GPT)
         assert all(map(is_, part, thread[:length])) and len(part) == length
-    read_again = [one.model_copy() for one in thread]
-    assert fitter(read_again, GPT) == thread
+    assert fitter([one.model_copy() for one in thread], GPT) == thread
     assert len(seen) == 5, "a checkpoint gives equal messages, which are new objects"
     fitter([*thread[:3], HumanMessage("another")], GPT)
     assert len(seen) == 9, "what begins otherwise is looked at anew"

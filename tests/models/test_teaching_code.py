@@ -173,8 +173,7 @@ def test_an_explanation_names_the_line_and_the_variable(case: ErrorCase) -> None
     text = answer(prompts(case)[0])
     line = re.match(r"Line (\d+) of (Cell In\[\d+\]) fails with .+:\n\n```python\n(.+)\n```", text)
     assert line and case.line in line[3]
-    cell = failure(case)[1][line[2].removeprefix("Cell ")]
-    assert cell.split("\n")[int(line[1]) - 1].strip() == line[3]
+    assert failure(case)[1][line[2].removeprefix("Cell ")].split("\n")[int(line[1]) - 1].strip() == line[3]
     words = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     assert re.search(rf"`[^`\n]*{re.escape(case.variable)}[^`\n]*`", words) or not case.variable
 

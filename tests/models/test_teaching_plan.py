@@ -132,8 +132,7 @@ def test_forget_and_recall_look_where_it_is_said() -> None:
     "Which do I prefer, tabs or spaces?", "Tabs or spaces?", "你记得什么？", "我的偏好是什么？",
 ])  # fmt: skip
 def test_recall_quotes_the_line_and_its_path(request_: str) -> None:
-    text = said(request_, memory=(TABS,))
-    assert '"The user prefers tabs over spaces" (/AGENTS.md)' in text
+    assert '"The user prefers tabs over spaces" (/AGENTS.md)' in said(request_, memory=(TABS,))
 
 
 @every_row("request_", ["What do you remember?", "do I prefer tabs?", "你记得什么？"])
@@ -247,8 +246,7 @@ def test_what_no_prompt_says_is_not_known_and_prompts_are_about_the_table_spoken
     table = {"t": pd.DataFrame({"depot": ["a", "b"], "weight": [4, 10]})}
     session = Session(namespace=table)
     session.run("what is in t?")
-    said = session.run("sing for me").text
-    assert 'Try "mean weight by depot in t"' in said
+    assert 'Try "mean weight by depot in t"' in session.run("sing for me").text
 
 
 def test_a_tool_of_the_users_is_called_by_name() -> None:

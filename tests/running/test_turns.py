@@ -66,8 +66,7 @@ def test_a_call_that_gives_the_same_three_times_running_ends_the_turn():
     changing = [call("write_file", file_path=f"/{n}.md", content="x") for n in range(4)]
     others = [again, again, call("ls", path="/"), again, again, *changing, "end"]
     assert session(*others).run("p").text == "end"
-    unknown = session(call("nothing"))
-    assert unknown.run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
+    assert session(call("nothing")).run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
 
 
 def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_or_no_such_turn_is_one_line():

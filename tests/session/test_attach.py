@@ -323,8 +323,7 @@ def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
         ({"graph": builder.compile(), "model": "offline:x"}, "model can't be given with graph"),
         ({"graph": builder.compile(), "tools": [print]}, "tools can't be given with graph"),
     ):
-        told = refused("", deepnb.Session, **options)
-        assert told.typed.startswith(line)
+        assert refused("", deepnb.Session, **options).typed.startswith(line)
 
 
 def test_each_layer_says_who_made_it_and_what_it_does() -> None:

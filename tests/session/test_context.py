@@ -100,8 +100,7 @@ def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, An
 
 @every_row("sizes", ENOUGH)
 def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
-    s = Session(model=scripted(), **sizes)
-    assert s.rule.keep == sizes["keep"]
+    assert Session(model=scripted(), **sizes).rule.keep == sizes["keep"]
 
 
 def test_keep_is_checked_against_the_trigger_in_force() -> None:

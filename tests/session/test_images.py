@@ -106,8 +106,7 @@ class Trap:
 ])  # fmt: skip
 def test_what_is_no_image_is_one_line_and_no_turn(images, line):
     s = Session(model=sees())
-    error = refused("", s.run, "x", images=images)
-    assert line in str(error) and not s.turns
+    assert line in str(refused("", s.run, "x", images=images)) and not s.turns
 
 
 PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg=="

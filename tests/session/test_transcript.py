@@ -49,8 +49,7 @@ def check(s: Session) -> None:
     table = s.transcript()
     live = table[table["live"]].drop_duplicates("id", keep="last")
     assert {*zip(live["id"], live["what"], live["text"], strict=True)} == {m[:3] for m in messages}
-    written = table[(table["type"] == "message") & (table["agent"] == "main")]["id"]
-    assert written.is_unique
+    assert table[(table["type"] == "message") & (table["agent"] == "main")]["id"].is_unique
 
 
 def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path: Path, monkeypatch: Any) -> None:

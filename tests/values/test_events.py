@@ -139,8 +139,7 @@ def test_growing_one_view_never_changes_another(steps):
 
 def test_it_is_a_sequence_that_shares_the_list():
     first = Messages(some("a", "b"))
-    second = first.replace_from(2, some("c"))
-    assert second._values is first._values and list(first) == some("a", "b")
+    assert first.replace_from(2, some("c"))._values is first._values and list(first) == some("a", "b")
     view = Messages(some("a", "b")).replace_from(2, some("c"))
     older = Messages(some("a", "b"))
     older.replace_from(2, some("z"))

@@ -88,8 +88,7 @@ def played() -> Session:
 def test_footer_and_gauge_say_what_was_by_subagents():
     text = footer_view(played().turns[-1]).text()
     assert "3 calls, 1 in subagents · 30 in / 12 cached / 6 out, 12 of these in subagents" in text
-    plain = Session(model=Paid(answers=["end"]))
-    assert "subagents" not in footer_view(plain.run("p")).text()
+    assert "subagents" not in footer_view(Session(model=Paid(answers=["end"])).run("p")).text()
     s = played()
     view = BudgetView(s.budget(), nested=s.subagents.spent())
     sent = [c for c in s.last.calls if not c.path][-1].budget.total

@@ -134,8 +134,7 @@ def test_answers_joined_are_what_the_model_said(said):
     call, spoken = 0, ""
     for step, text in said:
         call += step
-        at = segments.add(TextDelta(text, call))
-        assert (at is None) == (text == "")
+        assert (segments.add(TextDelta(text, call)) is None) == (text == "")
         spoken += text
         segments.add(STARTED)
     assert "".join(s.markdown for s in segments.segments if isinstance(s, Answer)) == spoken
@@ -173,8 +172,7 @@ def test_the_pieces_say_what_the_whole_says(name: str, every: int) -> None:
 @every_row("name", [n for n in ANSWERS if n != "hard"])
 def test_no_end_grows_long(name: str) -> None:
     answer = ANSWERS[name] * (1 if "open" in name or "fence" in name else 2)
-    longest = max(len(piece.markdown) for piece in pieces(answer, 150, 5))
-    assert longest < 260, "a cut leaves a short end"
+    assert max(len(piece.markdown) for piece in pieces(answer, 150, 5)) < 260, "a cut leaves a short end"
 
 
 @given(
@@ -206,8 +204,7 @@ def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
     assert len(cut) > 3
     widths = {tuple(re.findall(r"<th style=\"[^\"]*width:(\d+)%", piece.html())) for piece in cut}
     assert len(widths) == 1 and len(widths.pop()) == 2
-    hidden = ["visibility:collapse" in piece.html() for piece in cut]
-    assert hidden == [False, *[True] * (len(cut) - 1)]
+    assert ["visibility:collapse" in piece.html() for piece in cut] == [False, *[True] * (len(cut) - 1)]
     assert all("<th " in piece.html() for piece in cut), "with every style removed the columns still have names"
     cut = pieces(ANSWERS["open fence"], 150)
     styles = [re.search(r'<pre style="([^"]*)"', piece.html()).group(1) for piece in cut]

@@ -319,8 +319,7 @@ def test_one_is_stopped_and_the_other_by_unloading(jobs: Shell) -> None:
     assert said.endswith(": %agent jobs join 1, then %agent resume\n")
     assert [row[4].rstrip(":") for row in rows(jobs)] == ["stopped", "running"]
     assert jobs.fails("%agent jobs stop 1") == "job 1 is not running: it is stopped: %agent jobs lists the others"
-    ran = jobs.run("%unload_ext deepnb")
-    assert "note: 1 background job stopped" in ran.lines and job.state == "stopped"
+    assert "note: 1 background job stopped" in jobs.run("%unload_ext deepnb").lines and job.state == "stopped"
 
 
 def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:

@@ -135,8 +135,7 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
 
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
     log = Claude().put("a1", "system", subtype="informational", content="x").put("a2", "mystery")
-    shown = shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
-    assert "0 turns" in shown
+    assert "0 turns" in shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
     for line in ("turns", "budget", "history", "transcript", "threads"):
         shell.ok(f"%agent {line}")
     assert "no turn" in shell.fails("%agent turns 1") and "has no turns" in shell.fails("%agent fork live")

@@ -84,8 +84,7 @@ def test_closures_are_written_and_two_of_one_name_are_not(notebook: Any, tmp_pat
         two, three = make(2), make(3)
         """
     )
-    module = module_of([names["two"]])
-    assert outcome(module, tmp_path, "scaled(4)") == [8]
+    assert outcome(module_of([names["two"]]), tmp_path, "scaled(4)") == [8]
     both = module_of([names["two"], names["three"]])
     assert why(both) == {"scaled": "has another scaled than a tool before it: rename one of them"}
     assert outcome(both, tmp_path, "scaled(4)", "len(t.TOOLS)") == [8, 1]
