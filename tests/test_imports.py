@@ -74,14 +74,11 @@ def _ran(code: str) -> tuple[str, set[str]]:
     return told, set(modules.split())
 
 
-def test_the_middleware_needs_nothing_of_a_notebooks_and_loading_prints_nothing() -> None:
+def test_the_middleware_needs_nothing_of_a_notebooks_and_the_test_can_fail() -> None:
     gone = ("IPython", "ipywidgets", "pandas", "jsonschema", "nbformat", "markdown_it", "nh3", "tiktoken")
     used = "import deepnb.middleware as m\nfor name in m.__all__: getattr(m, name)"
     run(f"import sys\nsys.modules.update(dict.fromkeys({gone!r}))\n{used}")
     assert run(LOADED).stdout == ""
-
-
-def test_the_test_can_fail() -> None:
     assert "langchain_core" in run("import deepnb.wiring.build").stderr.splitlines()[-1].split()
 
 

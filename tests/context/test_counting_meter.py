@@ -153,7 +153,7 @@ def test_another_counter_takes_over_once_it_is_there():
     assert m.budget(messages, ()).total == 8  # an exact one stays
 
 
-def test_a_report_weighs_all_anew_and_counts_nothing_again():
+def test_a_report_weighs_all_anew_and_changes_nothing_of_an_exact_count_nor_without_reports():
     asked, reports = Counting(), Reports()
     m = meter(asked, exact=False, reports=lambda counter: reports)
     sent, tools = [SystemMessage("the system prompt"), *thread(400)], [{"name": "t", "description": "12345678"}]
@@ -169,9 +169,6 @@ def test_a_report_weighs_all_anew_and_counts_nothing_again():
     assert longer.body.shares(request.body) and longer.head is request.head
     m.report(longer, int(reports.rates.exactly(m._estimate(longer))))  # as counted: nothing changes
     assert m.measured(sent, tools, longer)[0].total == after.total
-
-
-def test_a_report_changes_nothing_of_an_exact_count_nor_without_reports():
     reports = Reports()
     for m in (meter(count, reports=lambda counter: reports), meter(count, exact=False)):
         before, request = m.measured(thread(8), [])

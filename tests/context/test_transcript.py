@@ -97,7 +97,7 @@ def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str],
         assert read_back(written) == state and chain.head == (state[-1] if state else None)
 
 
-def test_a_thread_that_grows_is_told_once_and_a_changed_message_in_the_place_of_the_first() -> None:
+def test_a_thread_that_grows_is_told_once_and_a_nested_agents_messages_hang_from_the_call() -> None:
     chain, messages = Chain(), [said(str(n)) for n in range(50)]
     assert sum(len(list(chain.follow(messages[:n]))) for n in range(51)) == 50
     chain = Chain()
@@ -105,9 +105,6 @@ def test_a_thread_that_grows_is_told_once_and_a_changed_message_in_the_place_of_
     assert read_back(written) == ["a", "b", "c"]
     assert [data.get("text") for _, data, _ in written if data.get("id") == "b"] == ["x", "y"]
     assert not list(chain.event(Added(said("b", "y"))))
-
-
-def test_a_nested_agents_messages_hang_from_the_call() -> None:
     chain = Chain()
     written = told(
         chain, Added(said("ask", "", "task-1")), ToolStarted("task-1", "task", {}),

@@ -217,7 +217,7 @@ def plain(*codes: str) -> Session:
     )
 
 
-def test_awaited_it_runs_in_the_main_thread_too() -> None:
+def test_awaited_it_runs_in_the_main_thread_and_read_in_another_it_does_not_run() -> None:
     async def go() -> str:
         s = plain("import threading\nthreading.current_thread() is threading.main_thread()")
         await s.arun("go")
@@ -226,9 +226,6 @@ def test_awaited_it_runs_in_the_main_thread_too() -> None:
         return next(m.text for m in s.snapshot.messages if m.role == "tool")
 
     assert asyncio.run(go()).startswith("True")
-
-
-def test_read_in_another_thread_it_does_not_run() -> None:
     s = plain("x = 1")
     s.run("go")
     reader = threading.Thread(target=lambda: list(s.resume([one.approve() for one in s.asked])))

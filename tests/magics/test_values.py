@@ -165,7 +165,7 @@ def test_a_picture_has_less_than_2_kb_of_text_whatever_the_value_holds(text: str
         assert len(repr(value)) < 300 or isinstance(value, Offload)
 
 
-def test_the_parts_of_a_large_session_are_short_too() -> None:
+def test_the_parts_of_a_large_session_are_short_and_say_where_what_is_left_out_is() -> None:
     session = Session(model="offline")
     for n in range(60):
         session.files[f"/work/{'deep/' * 20}{n}.md"] = "- word\n" * 500
@@ -181,9 +181,6 @@ def test_the_parts_of_a_large_session_are_short_too() -> None:
     text = picture(session.memory).text()
     assert "- what AGENTS says" in text and text.endswith("all of it: %memory")
     assert "skill-0" in picture(session.skills).text() and "all of it: %skills" in picture(session.skills).text()
-
-
-def test_what_is_left_out_is_said_with_where_it_is() -> None:
     text = picture(_turn("go", "word " * 2_000, 9)).text()
     assert text.startswith("  │ go\n\nword word") and text.endswith("…\n" + text.rpartition("\n")[2])
     assert text.endswith("all that happened: %agent transcript")

@@ -92,7 +92,7 @@ def test_the_agent_can_only_add(way: str, kind: str, tmp_path: Path):
     assert s.files[TODAY] == "## 09:00\n- the gateway is box-17\n" and list(s.files) == [TODAY]
 
 
-def test_the_agent_notes_once_a_nested_one_has_no_tools_and_other_files_are_its_own():
+def test_the_agent_notes_once_cheaply_a_nested_one_has_no_tools_and_other_files_are_its_own():
     s = session(call("write_file", file_path="/memory/topics.md", content="- gateways\n"), "done")
     s.run("go")
     assert s.files["/memory/topics.md"] == "- gateways\n"
@@ -100,9 +100,6 @@ def test_the_agent_notes_once_a_nested_one_has_no_tools_and_other_files_are_its_
     s = session(task, call("note", text="from inside"), "nested is done", "end")
     s.run("go")
     assert TODAY not in s.files and "not a valid tool" in s.options.model.requests[2][-1].text
-
-
-def test_the_tools_are_cheap():
     on, off = session(), session(enable_memory=False)
     on.run("a")
     off.run("a")

@@ -109,7 +109,7 @@ def test_an_unknown_name_a_missing_key_and_other_things_are_one_line(monkeypatch
     assert resolve("offline", namespace={"offline": 3}).label == "offline"
 
 
-def test_usage_is_asked_for_and_what_was_cached_is_shown_where_it_is_said() -> None:
+def test_usage_is_asked_for_where_the_server_allows_it_and_what_was_cached_is_shown() -> None:
     with OpenAIServer([Say("ok", cached=80)]) as server:
         turn = Session("qwen", base_url=server.url, namespace={}).run("hi")
         assert server.requests[0]["stream_options"] == {"include_usage": True}
@@ -120,8 +120,6 @@ def test_usage_is_asked_for_and_what_was_cached_is_shown_where_it_is_said() -> N
         assert "100 in / 20 out" in footer_view(turn).text()
         assert s.ledger()["cached"].isna().all() and s.ledger()["cached_share"].isna().all()
 
-
-def test_a_server_that_refuses_to_be_asked_is_asked_once() -> None:
     def answer(request: dict[str, Any]) -> Any:
         refused = Fail(422, "[{'type': 'extra_forbidden', 'loc': ['body', 'stream_options']}]")
         return refused if "stream_options" in request else Say("ok")
@@ -303,7 +301,7 @@ def test_the_second_try_has_short_tools_and_without_numbers_the_last_turn_alone(
         assert any(isinstance(e, Compacted) for t in s.turns for e in t.events)
 
 
-def test_what_the_server_says_is_quoted_and_makes_a_guess_known() -> None:
+def test_what_the_server_says_makes_a_guess_known_and_a_larger_request_that_was_accepted_raises_it() -> None:
     with local_server(KINDS[0], 2_000, told=False) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         error = refused(r"exceeds the available context size \(2000 tokens\)", s.run, FACTS * 4)
@@ -318,9 +316,6 @@ def test_what_the_server_says_is_quoted_and_makes_a_guess_known() -> None:
         with pytest.raises(DeepnbError, match="exceeds the available context size"):
             Session(NAME, base_url=server.url, namespace={}).run("hi")
         assert len(server.requests) <= 2
-
-
-def test_an_estimate_alone_refuses_nothing_and_a_larger_request_that_was_accepted_raises_a_guess() -> None:
     with local_server(KINDS[0], 4_096) as server:
         s = Session(NAME, base_url=server.url, namespace={})
         room = 4_096 - s.run("hi").budget.total

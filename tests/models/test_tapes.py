@@ -175,7 +175,7 @@ LINES = [
 ]  # fmt: skip
 
 
-def test_what_is_written_is_read_back_and_said_in_one_short_line():
+def test_what_is_written_is_read_back_and_a_line_that_was_cut_is_left_out():
     tape = read_tape(b"".join(LINES), "a.jsonl")
     assert (tape.models, tape.exchanges) == ((MODEL,), (EXCHANGE,))
     assert tape.parts[digest(PART)] == PART and (tape.made, tape.note, tape.cut) == (NOW, "a note", False)
@@ -185,9 +185,6 @@ def test_what_is_written_is_read_back_and_said_in_one_short_line():
     tape = read_tape(b"".join([head, model.encode() + b"\n", *LINES[2:]]), "a.jsonl")
     assert tape.label.startswith("tape a.jsonl (no [31m LLMxxx") and len(tape.label) < 100 and tape.label.isprintable()
     assert tape.models[0].profile == {"image_inputs": True}
-
-
-def test_a_line_that_was_cut_is_left_out_and_a_missing_message_is_damage():
     whole = b"".join(LINES)
     for end in range(len(whole) - len(LINES[-1]) + 1, len(whole)):
         tape = read_tape(whole[:end], "a.jsonl")

@@ -95,7 +95,7 @@ def test_the_engines_summary_prompt_is_recognised(prompt: str) -> None:
     )
 
 
-def test_a_summary_is_short_loses_no_count_and_holds_no_credential() -> None:
+def test_a_summary_is_short_loses_no_count_holds_no_credential_and_the_request_goes_on() -> None:
     first = summary_of(TALK)
     again = [HumanMessage(f"Here is a summary:\n\n{first}"), AIMessage("ok"), HumanMessage("hello")]
     second = summary_of(again)
@@ -108,9 +108,6 @@ def test_a_summary_is_short_loses_no_count_and_holds_no_credential() -> None:
     assert count(summary_of(talk)) <= 250
     talk = [HumanMessage("my password is hunter2")]
     assert "hunter2" not in summary_of(talk)
-
-
-def test_a_request_that_was_summarized_away_goes_on() -> None:
     note = HumanMessage(
         "<summary>\nRequests so far: 1\nRequest in progress: list files\n</summary>",
         additional_kwargs={"lc_source": "summarization"},

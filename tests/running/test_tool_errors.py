@@ -102,7 +102,7 @@ def test_its_card_is_red_and_has_a_short_traceback_of_the_users_own_code(fails: 
     assert "→ " + fails.__name__ in TurnView(turn).text() and " error " in TurnView(turn).text()
 
 
-def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
+def test_of_an_exception_its_last_frames_and_bounded_words_are_shown_and_no_credential() -> None:
     def average(numbers: list[float]) -> float:
         """The mean."""
         return statistics.mean(numbers)
@@ -115,8 +115,6 @@ def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
     traceback = ended(turn)[0].traceback
     assert "statistics.py" in traceback and "langchain" not in traceback
 
-
-def test_a_traceback_shows_no_credential_and_tools_beside_it_keep_what_they_wrote() -> None:
     def login() -> str:
         """Log in."""
         raise ValueError("no")  # password = "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3"

@@ -113,15 +113,12 @@ def test_the_limit_of_cost():
     assert s.text == "end"
 
 
-def test_use_switches_the_model_in_the_same_thread():
+def test_use_and_the_model_of_one_turn_switch_it_and_resume_keeps_it():
     s = session("scripted")
     s.run("a")
     assert s.use("offline") == "offline" and s.run("Hello").model == "offline"
     assert [m.text for m in s.snapshot.messages][:3] == ["a", "scripted", "Hello"]
     assert s.rule.window == TeachingModel().window and s.budget().exact
-
-
-def test_a_model_for_one_turn_is_kept_by_resume_and_is_no_later_ones():
     s = session("scripted", "scripted")
     assert s.run("Hello", model="offline").model == "offline" and s.model == "ScriptedModel"
     assert s.run("a").text == "scripted"

@@ -77,7 +77,7 @@ def scores(*files: list[tuple[int, int]], chunks: int = 1, size: float = 600.0) 
     return list(best.values())
 
 
-def test_a_window_is_scored_by_how_often_words_stand_in_it_by_its_length_and_its_file() -> None:
+def test_a_window_is_scored_by_how_often_words_are_asked_and_stand_in_it() -> None:
     """Of three documents of one chunk: the word twice in the first, once in the others, of which one is short."""
     twice, once = scores([(0, 0), (1, 0)], [(0, 0)])
     assert twice > once > 0
@@ -90,9 +90,6 @@ def test_a_window_is_scored_by_how_often_words_stand_in_it_by_its_length_and_its
     # Each file has it once in its first window; the second again, far from there.
     once, again, never = scores([(0, 0)], [(0, 0), (9, 9)], [], chunks=10)
     assert again > once > never == 0
-
-
-def test_a_word_that_is_asked_twice_counts_more() -> None:
     files = {
         "kiln.md": textwrap.fill(f"The kiln. {STORY}", 75),
         "glaze.md": textwrap.fill(f"The glaze. {STORY}", 75),

@@ -177,7 +177,7 @@ def results(s: Session) -> list[Any]:
     return [getattr(e, "result", None) or e.args for e in tools]
 
 
-def test_a_skipped_call_never_gets_the_result_of_an_earlier_one():
+def test_a_result_is_that_of_its_call_alone_and_credentials_too():
     answers = [call("numbered", id="call_0", n=1), call("numbered", id="call_0", n=9), "done"]
     s = Session(model=Scripted(answers=answers), **unasked(numbered))
     with pytest.raises(KeyboardInterrupt):
@@ -185,9 +185,6 @@ def test_a_skipped_call_never_gets_the_result_of_an_earlier_one():
     list(s.resume("skip"))
     results = [m.text for m in s.snapshot.messages if m.role == "tool"]
     assert results[0] == "result 1" and results[1].startswith("Skipped")
-
-
-def test_calls_of_one_answer_with_one_id_keep_their_own_credentials():
     token = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
     seen: list[str] = []
 

@@ -83,7 +83,7 @@ def test_a_mistake_that_shows_when_it_is_made_is_told_before_the_turn(spec, says
     assert s.turns == ()
 
 
-def test_the_general_purpose_one_can_be_replaced_or_left_out():
+def test_the_general_purpose_one_can_be_replaced_or_left_out_and_a_missing_name_is_told():
     mine = {**CRITIC, "name": "general-purpose"}
     s = session(subagents=[mine])
     assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "Python")]
@@ -95,15 +95,12 @@ def test_the_general_purpose_one_can_be_replaced_or_left_out():
     assert "task" not in {name for name, _ in s.workspace.built.tools}
     walked(s, "subagents.new critic", "run q")
     assert "task" in {name for name, _ in s.workspace.built.tools}
-
-
-def test_a_name_that_is_not_there_is_told_to_the_model():
     turn = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end").run("p")
     (told,) = [e.result for e in turn.events if isinstance(e, ToolEnded)]
     assert turn.text == "end" and "the only allowed types are `general-purpose`" in told
 
 
-def test_its_own_window_sets_the_rule_or_there_is_none():
+def test_its_own_window_sets_the_rule_and_compacts_it_while_the_main_agent_is_not():
     s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=4_000)}])
     s.run("p")
     first, nested, last = [e.call for e in s.last.events if isinstance(e, ModelEnded)]
@@ -116,9 +113,6 @@ def test_its_own_window_sets_the_rule_or_there_is_none():
     s.run("p")
     nested = s.last.calls[1]
     assert (nested.budget.rule.window, nested.budget.rule.trigger) == (None, ("tokens", 170_000))
-
-
-def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
     reads = [call("read_file", id=f"n{i}", file_path="/big.txt", limit=400) for i in range(3)]
     own = Scripted(answers=[*reads, "SUMMARY", "done"], profile={"max_input_tokens": 11_000})
     s = session(GO, "end", subagents=[{**CRITIC, "model": own}])
@@ -231,7 +225,7 @@ def test_exactly_the_agents_above_the_limit_run(tasks, limit):
     assert turn.error is None
 
 
-def test_the_limit_holds_in_another_session_and_in_a_graph_that_is_awaited():
+def test_the_limit_holds_in_another_session_awaited_after_a_resume_and_of_steps_too():
     inner = Session(model=Planned(), max_subagent_depth=3)
     spec = {"name": "other", "description": "d", "runnable": inner.graph}
     s = Session(model=Planned(), subagents=[spec], approve={"task": "allow"})
@@ -241,10 +235,7 @@ def test_the_limit_holds_in_another_session_and_in_a_graph_that_is_awaited():
     ask = {"messages": [("user", str(chain(9)))]}
     out = asyncio.run(s.graph.ainvoke(ask, {"configurable": {"thread_id": "t"}}))
     assert out["messages"][-1].text.startswith("a0(a1(a2(Error: no subagent was started.")
-
-
-def test_the_limit_holds_after_a_resume():
-    """The run is cut two levels down and goes on there: the depth is the one it had."""
+    # The run is cut two levels down and goes on there: the depth is the one it had.
     task = [call("task", id=f"t{i}", description="go", subagent_type=ANY) for i in range(4)]
     answers = [task[0], task[1], KeyboardInterrupt(), task[2], task[3], "at three", "at two", "at one", "end"]
     s = Session(model=Scripted(answers=answers))
@@ -255,9 +246,6 @@ def test_the_limit_holds_after_a_resume():
     assert s.last.text == "end"
     (refused,) = refusals(s)
     assert len(refused.path) == 3
-
-
-def test_a_subagent_has_the_limit_of_steps_too():
     s = Session(model=Scripted(answers=[TASK, *(call("ls", id="n", path=f"/{i}") for i in range(6))]), max_steps=5)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of 5 steps in the subagent general-purpose"
@@ -430,14 +418,11 @@ def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
     assert notes("model: offline", f"skills: plot, {skills}") == ((f"/agents/critic.md:4: {says}",) if says else ())
 
 
-def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
+def test_a_missing_skill_is_told_and_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
     (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
     expected = ("no skill 'nosuch' that can be used: remove it, or create one: %skills new NAME (in subagents=[...])",)
     assert one.notes == expected
-
-
-def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s = session()
     s.files["/agents/critic.md"] = file("model: nosuch:model-x")
     assert s.run("p").text == "ok"

@@ -301,7 +301,7 @@ def test_the_log_begins_with_the_time_and_ends_with_the_id():
     assert list(log_in_short(journal([]))) == list(shown)
 
 
-def test_a_transcript_says_what_was_said_and_by_whom():
+def test_a_transcript_says_what_was_said_and_where_a_line_comes_from():
     task = call("task", description="add them", subagent_type="helper")
     s = Session(
         model=Scripted(answers=[task, "inside", "two\nlines"]),
@@ -319,9 +319,6 @@ def test_a_transcript_says_what_was_said_and_by_whom():
     with pd.option_context("display.width", 100, "display.max_columns", 20):
         first = repr(shown).splitlines()
     assert max(map(len, first)) <= 100 and not any("..." in line.split("  ")[0] for line in first)
-
-
-def test_where_a_line_comes_from_begins_with_the_line():
     s = Session(model=Scripted(answers=["ok"]))
     s.memory.add("tea at five")
     shown = origins_in_short(s.memory.why("tea"))

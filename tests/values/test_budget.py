@@ -75,7 +75,7 @@ def test_parts_by_their_tags():
     assert system_parts("base") == [("system", "base")] and system_parts("") == []
 
 
-def test_usages_add_up_a_cost_is_said_where_every_price_is_known_and_an_error_is_one_line():
+def test_usages_add_up_and_a_cost_is_said_where_every_price_is_known():
     assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
     assert (Usage() + Usage()).cost is None and (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
     assert (Usage(10, 2) + Usage(1, 1, cost=0.5)).cost is None
@@ -85,6 +85,13 @@ def test_usages_add_up_a_cost_is_said_where_every_price_is_known_and_an_error_is
     assert cost_of(Usage(1_000_000, 500_000, 400_000), (3.0, 0.25, 10.0)) == pytest.approx(0.6 * 3 + 0.4 * 0.25 + 5)
     assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type session"
     assert str(DeepnbError("bad")) == "bad"
+    s = Session()
+    assert s.run("Hello").usage.cost is None and s.ledger()["cost"].isna().all()
+    s.configure(prices={"offline": (2.0, 0.5, 8.0)})
+    usage = s.run("Hello").usage
+    assert usage.cost == pytest.approx((usage.input * 2.0 + usage.output * 8.0) / 1e6)
+    assert s.ledger()["cost"].isna().tolist() == [True, False]
+    assert sum((t.usage for t in s.turns), Usage()).cost is None
 
 
 PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again soon." for i in range(4)]
@@ -149,16 +156,6 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
     window = 100_000
     found = [cutoff(("fraction", (three + off) / window), window) for off in (-1, 0, 1)]
     assert found[1] == found[2] == 6 and found[0] > 6
-
-
-def test_a_cost_is_said_where_the_price_is_known_and_only_there():
-    s = Session()
-    assert s.run("Hello").usage.cost is None and s.ledger()["cost"].isna().all()
-    s.configure(prices={"offline": (2.0, 0.5, 8.0)})
-    usage = s.run("Hello").usage
-    assert usage.cost == pytest.approx((usage.input * 2.0 + usage.output * 8.0) / 1e6)
-    assert s.ledger()["cost"].isna().tolist() == [True, False]
-    assert sum((t.usage for t in s.turns), Usage()).cost is None
 
 
 @every_row("prices", [{"m": 1}, {"m": (1, 2)}, {"m": (1, 2, -3)}, {"m": (1, 2, "3")}, {"m": (1, 2, float("nan"))}, [1]])

@@ -194,7 +194,7 @@ def test_any_text_can_be_cut(answer: str, step: int) -> None:
         piece.html().encode()
 
 
-def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
+def test_what_was_cut_goes_on_and_a_link_is_known_to_all_pieces() -> None:
     cut = pieces(ANSWERS["one, one, one"], 100)
     assert len(cut) > 3
     starts = [int(re.search(r'<ol [^>]*start="(\d+)"', piece.html()).group(1)) for piece in cut[1:]]
@@ -211,9 +211,6 @@ def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
     assert "margin:8px 0 0 0" in styles[0] and "padding:8px 10px 0 10px" in styles[0]
     assert all("margin:0;border-radius:0;padding:0 10px" in style for style in styles[1:-1])
     assert "margin:0;border-radius:0 0 6px 6px" in styles[-1]
-
-
-def test_a_link_is_known_to_all_pieces_and_half_a_line_end_waits() -> None:
     answer = f"See [the page][p]. {SAID}\n\n{SAID}\n\n[p]: https://example.com\n\n{SAID} Also [the page][p]."
     cut = pieces(answer, 150)
     assert len(cut) > 3 and cut[0].html().count('href="https://example.com"') == 1

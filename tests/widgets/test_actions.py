@@ -26,7 +26,7 @@ def buttons(panel: ActionPanel) -> list:
     ]
 
 
-def test_a_click_acts_and_the_rows_are_those_there_are():
+def test_a_click_acts_and_a_mistake_is_one_line_above_the_rows():
     items = ["a", "b"]
     panel = ActionPanel(
         lambda: [Row(i, notice_view(i), [("drop", partial(items.remove, i))]) for i in items], notice_view("none")
@@ -38,8 +38,6 @@ def test_a_click_acts_and_the_rows_are_those_there_are():
     buttons(panel)[0].click()
     assert "none" in panel.widget.children[1].children[0].value
 
-
-def test_a_mistake_is_one_line_above_the_rows():
     def fails() -> None:
         raise DeepnbError("it is <gone>", "type something else")
 

@@ -230,7 +230,7 @@ def test_in_a_terminal_each_wait_is_a_line_said_once() -> None:
 WAIT = Retry("rate limited", 8.0, 2, 5)
 
 
-def test_a_terminal_prints_as_it_comes() -> None:
+def test_a_terminal_prints_as_it_comes_and_a_quiet_turn_shows_the_end_alone() -> None:
     out = io.StringIO()
     turn = terminal(out)
     turn.add(said(1, "Let me"))
@@ -243,9 +243,6 @@ def test_a_terminal_prints_as_it_comes() -> None:
     assert lines[1].startswith("→ look(at=1)  ok") and lines[2] == "  seen 1"
     assert lines[3].startswith("⇣ context compacted") and "They spoke." in lines[4]
     assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
-
-
-def test_a_quiet_turn_shows_the_end_alone_and_the_screen_decides() -> None:
     cell = Cell()
     turn = QuietTurn(cell)
     add(turn, tool(1))

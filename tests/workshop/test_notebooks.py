@@ -84,15 +84,12 @@ def test_replace_insert_and_delete_in_one_call_by_the_numbers_as_read():
     nbformat.validate(nbformat.read(file, as_version=4))
 
 
-def test_a_new_notebook_is_valid_and_has_a_kernel():
+def test_a_new_notebook_is_valid_and_of_a_draft_nothing_is_left():
     edit("new.ipynb", {"insert": 1, "source": "# Report", "kind": "markdown"}, {"insert": 2, "source": "1 + 1"})
     made = nbformat.read("new.ipynb", as_version=4)
     nbformat.validate(made)
     assert [c.source for c in made.cells] == ["# Report", "1 + 1"]
     assert made.metadata.kernelspec.name == "python3" and "signature" not in made.metadata
-
-
-def test_a_cell_may_change_its_kind_the_mode_of_the_file_stays_and_no_draft_is_left():
     three()
     edit("a.ipynb", {"replace": 2, "source": "text", "kind": "markdown"}, {"replace": 1, "source": "1", "kind": "code"})
     first, second, _ = cells()
@@ -386,7 +383,7 @@ def sales() -> Path:
     )  # fmt: skip
 
 
-def test_the_outline_has_a_line_for_each_cell_and_output_and_cells_are_brief_or_in_full():
+def test_an_outline_and_a_search_name_the_cells():
     file = sales()
     assert read_notebook("work/sales.ipynb").splitlines() == [
         f"work/sales.ipynb: 3 cells, version {version(file)}", "1 markdown: # Sales (+2 lines)",
@@ -398,9 +395,6 @@ def test_the_outline_has_a_line_for_each_cell_and_output_and_cells_are_brief_or_
     assert "import pandas as pd\ndf = pd.read_csv('a.csv')" in brief and "# Sales" not in brief
     assert "of north" not in brief and "read 12 rows\nof north" in full
     assert "alert" not in full and PNG[:40] not in full
-
-
-def test_search_names_notebook_cell_and_line_and_all_notebooks_are_listed():
     sales()
     write("b.ipynb", code("north = 1"))
     assert read_notebook(search="NORTH").splitlines() == [

@@ -126,7 +126,7 @@ FITS: dict[type, tuple[type, ...]] = {
 WRONG_TYPES: list[Any] = ["no such thing", 77.5, True, "2026-99-99", "(", {"min": "no such thing"}, {"max": True}]
 
 
-def test_a_value_of_another_type_is_never_no_rows():
+def test_a_value_of_another_type_is_never_no_rows_and_a_name_of_two_columns_is_said():
     """A column of texts, of paths or of bytes holds what a text says, one of numbers any number, one of bools both."""
     wrong = []
     for kind in kinds():
@@ -138,9 +138,6 @@ def test_a_value_of_another_type_is_never_no_rows():
             if not EXPLAINED.match(text):
                 wrong.append(f"{kind.name}: {value!r}: {text.splitlines()[0]}")
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
-
-
-def test_names_that_mean_two_columns_are_said_and_each_has_a_name():
     two = pd.DataFrame([[1, 2], [3, 4]], columns=["max", "max"])
     both = pd.DataFrame({"k": [1, 2, 3], "v": [1, 1, 2]}, index=pd.Index([5, 6, 7], name="k"))
     several = pd.DataFrame([[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "x"), ("b", "x")]))
