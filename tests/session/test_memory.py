@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from deepagents import create_deep_agent
@@ -43,15 +44,9 @@ def memories(s: Session) -> list[str]:
 
 def test_it_is_read_in_one_batch(monkeypatch):
     s = session(memory=("/a.md", "/b.md"), enable_skills=False)
-    asked: list[list[str]] = []
-    real = s.backend.download_files
-
-    def download(paths):
-        asked.append(paths)
-        return real(paths)
-
-    monkeypatch.setattr(s.backend, "download_files", download)
+    monkeypatch.setattr(s.backend, "download_files", download := Mock(wraps=s.backend.download_files))
     s.run("a")
+    asked = [call.args[0] for call in download.call_args_list]
     layers = ["/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md", "/MEMORY.md"]
     assert [paths[:8] for paths in asked] == [["/a.md", "/b.md", *layers]]
     assert [len(paths) for paths in asked] == [10], "and the notes of two days"
