@@ -15,6 +15,7 @@ from deepnb import Session
 from deepnb.backends import tree
 from deepnb.backends.disk import DiskBackend
 from deepnb.values.turn import ToolEnded
+from tests.support.before import Before
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
@@ -158,7 +159,7 @@ def raced(place: Path, monkeypatch: Any, name: str, path: str, swap: Swap, at: i
     (root / "file.md").write_text("inside")
     (root / "in").symlink_to("file.md")
     before = state(outside)
-    shim = Interrupted(at, lambda: swap(root, outside))
+    shim = Before(os, CALLS, at, lambda: swap(root, outside))
     with monkeypatch.context() as patch:
         patch.setattr(tree, "os", shim)
         result = OPERATIONS[name](DiskBackend(root), path)
@@ -221,26 +222,6 @@ def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
 
 
 CALLS = {"open", "stat", "mkdir", "unlink", "replace", "rename", "scandir", "listdir", "lstat", "fdopen", "readlink"}
-
-
-class Interrupted:
-    """`os`, with something done just before its call number `at`."""
-
-    def __init__(self, at: int, what: Callable[[], None]) -> None:
-        self.calls, self.at, self.what = 0, at, what
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(os, name)
-        if name not in CALLS:
-            return value
-
-        def called(*args: Any, **kwargs: Any) -> Any:
-            self.calls += 1
-            if self.calls == self.at:
-                self.what()
-            return value(*args, **kwargs)
-
-        return called
 
 
 @every_row("depth", ["", "/e"])
