@@ -36,11 +36,9 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
-from tests.support.functions import gives
 from tests.support.refusals import refused
-from tests.support.scripted import call, calls, unasked
+from tests.support.scripted import call, calls, gives, unasked, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 
 def flushes(s: Session) -> list[Flushed]:

@@ -22,10 +22,9 @@ from deepnb.values.messages import Message, ToolCall
 from tests import ROOT
 from tests.support.compactions import AT_LENGTH
 from tests.support.forks import python
-from tests.support.functions import gives
 from tests.support.refusals import refused
+from tests.support.scripted import gives, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.approvals import ASK, TWO
 from tests.support.kernels import WIDGET, Cell, Kernel
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 
 @pytest.fixture

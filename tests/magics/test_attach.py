@@ -9,8 +9,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 import deepnb
 from tests.support.graphs import GRAPHS, Kind
 from tests.support.hints import refused_hints
+from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.walks import enter
 from tests.support.wings import wing
 
 SETUP = """

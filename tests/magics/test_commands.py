@@ -23,9 +23,9 @@ from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
 from tests.data import rows
 from tests.support.screen import below
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
 """Subcommands that run a turn or let it go on: they stream, and stand in no table."""

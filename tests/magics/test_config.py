@@ -6,9 +6,9 @@ import pytest
 from traitlets import TraitError
 
 from tests.data import rows
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 SETTINGS = {
     "model": "'offline'", "window": "5000", "trigger": "0.5", "keep": "('messages', 4)", "memory_refresh": "'thread'",

@@ -18,10 +18,9 @@ from deepnb.workshop.notebooks import version_of
 from tests.data import rows
 from tests.support.kernels import Kernel
 from tests.support.mcp_servers import REAL, script, tool, wait
-from tests.support.scripted import Scripted
+from tests.support.scripted import Scripted, enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 FUNCTIONS = """
 import deepnb

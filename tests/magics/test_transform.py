@@ -19,9 +19,9 @@ from deepnb.magics.shell import NAMES
 from deepnb.magics.usage import subcommands
 from tests.data import rows
 from tests.support.refusals import refused
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 
 class Recorder:

@@ -19,8 +19,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.middleware import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import RequestRecorder, ScriptedModel, call
 from tests.support.compactions import Phased
-from tests.support.functions import gives
 from tests.support.refusals import refused
+from tests.support.scripted import gives
 from tests.support.tables import every_row
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}

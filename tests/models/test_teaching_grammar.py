@@ -16,8 +16,8 @@ from deepnb.models.teaching.vocabulary import LEXICON, NOISE
 from deepnb.values.turn import ToolStarted
 from deepnb.workshop.describe import describe
 from tests.data import table
+from tests.support.scripted import walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 CRATES = pd.DataFrame(
     {

@@ -18,9 +18,8 @@ from deepnb import DeepnbError, Session
 from deepnb.persistence import sqlite
 from tests.support.compactions import AT_LENGTH
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, unasked, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 
 def order(n: int) -> str:

@@ -16,8 +16,7 @@ from deepnb import DeepnbError, Session
 from deepnb.engine.approvals import answers
 from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import Scripted
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, walked
 
 TOOLS = ("boom", "other", "look")
 VALUES = st.integers(0, 3)

@@ -21,9 +21,8 @@ from deepnb.values.turn import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, unasked, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 KINDS = (".ipynb", ".html", ".jsonl")

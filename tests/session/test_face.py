@@ -17,11 +17,9 @@ import pytest
 import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.wiring.options import UNCHANGED, Options
-from tests.support.functions import gives
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, gives, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 from tests.support.wings import wing
 
 OPTIONS = [f.name for f in fields(Options)]

@@ -19,13 +19,12 @@ from deepnb.workshop import servers
 from deepnb.workshop.server_facts import PASSED_ON
 from tests.models.test_fit import strict
 from tests.support.chat_server import Quiet, Say, Use, serving
-from tests.support.functions import gives
 from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_mcp_tools import ARGUMENTS, ODD
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, gives
 from tests.support.tables import every_row
 
 

@@ -24,11 +24,10 @@ from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.workshop.notebook_plan import CellDiff, NotebookDiff
 from deepnb.workshop.notebooks import version_of
 from tests.support import scripted
-from tests.support.functions import gives
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_functions import results, signatures
 from tests.support.refusals import refused
-from tests.support.scripted import TASK, Scripted, call
+from tests.support.scripted import TASK, Scripted, call, gives
 from tests.support.tables import every_row
 
 

@@ -19,10 +19,9 @@ from deepnb.session.tables import journal, log_in_short, origins_in_short, trans
 from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests.support.nesting import Plan, Planned
 from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, enter, unasked, walked
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter, walked
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 

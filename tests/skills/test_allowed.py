@@ -7,9 +7,8 @@ from deepnb import Session
 from deepnb.skills.rules import Allowed, allowed, preapproved
 from deepnb.values.agent import Skill
 from tests.data import rows
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 
 @every_row(("value", "tools"), rows("allowed_tools")["taken apart"])

@@ -13,9 +13,8 @@ from deepnb.backends.versions import GRANULE
 from deepnb.engine.file_extras import file_versions
 from deepnb.skills.catalog import DISABLED, Catalog
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 SKILL = "/skills/one/SKILL.md"
 
