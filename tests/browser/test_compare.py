@@ -7,7 +7,7 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, Workspace, marks
-from tests.support.wings import wing
+from tests.support.tables import wing
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow, wing("compare")]
 

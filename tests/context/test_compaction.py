@@ -36,9 +36,8 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
-from tests.support.refusals import refused
 from tests.support.scripted import call, calls, gives, unasked, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def flushes(s: Session) -> list[Flushed]:

@@ -22,9 +22,8 @@ from deepnb.values.messages import Message, ToolCall
 from tests import ROOT
 from tests.support.compactions import AT_LENGTH
 from tests.support.forks import python
-from tests.support.refusals import refused
 from tests.support.scripted import gives, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -21,9 +21,8 @@ from deepnb.values.turn import Event, ToolStarted
 from tests.support.caching import agent, purpose, ran, serving
 from tests.support.chat_server import Say, Use
 from tests.support.compactions import AT_LENGTH, HISTORY, Phased, Refusing, compactions, notices, session, stored_once
-from tests.support.refusals import refused
 from tests.support.scripted import call, unasked, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 class FormError(Exception):

@@ -11,7 +11,7 @@ from tests.support.graphs import GRAPHS, Kind
 from tests.support.hints import refused_hints
 from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.wings import wing
+from tests.support.tables import wing
 
 SETUP = """
 from langchain.agents import create_agent

@@ -11,8 +11,7 @@ from deepnb.magics import complete
 from deepnb.magics.complete import candidates
 from deepnb.magics.usage import LEFT_OUT, TOOL_WORDS
 from tests.data import rows
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 WORDS = {
     "model": ("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"), "thread": ("main", "york-2"),

@@ -14,9 +14,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.values.wings import part
 from tests import DATA
 from tests.data import rows
-from tests.support.refusals import refused
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, refused, wing
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
 """Written by hand by somebody who did not know the rule: `practice` before it was finished, `judge` after that."""

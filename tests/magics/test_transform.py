@@ -18,10 +18,9 @@ from deepnb.magics.extension import Preload, complete_names
 from deepnb.magics.shell import NAMES
 from deepnb.magics.usage import subcommands
 from tests.data import rows
-from tests.support.refusals import refused
 from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 class Recorder:

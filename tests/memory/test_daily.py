@@ -8,9 +8,8 @@ from deepnb import DeepnbError
 from deepnb.memory.daily import Recall, addition, bare, candidates, entries
 from tests.support.clock import Clock, session
 from tests.support.compactions import AT_LENGTH
-from tests.support.refusals import refused
 from tests.support.scripted import call, results, unasked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 TODAY = "/memory/2026-03-02.md"
 

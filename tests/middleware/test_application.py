@@ -20,9 +20,8 @@ from deepnb.middleware import application
 from deepnb.testing import ScriptedModel, call
 from tests.middleware import story
 from tests.support.applications import files_in, say, with_store
-from tests.support.refusals import refused
 from tests.support.scripted import pay
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 SEED = {"/AGENTS.md": b"- tabs\n", "/MEMORY.md": b"private\n"}
 APPROVE: Any = Command(resume={"type": "approve"})

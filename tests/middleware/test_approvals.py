@@ -16,9 +16,8 @@ from pydantic import BaseModel
 from deepnb.middleware import ApprovalMiddleware, GuardMiddleware
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.approvals import reads
-from tests.support.refusals import refused
 from tests.support.scripted import calls, gives, pay
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 

@@ -19,9 +19,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.middleware import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import RequestRecorder, ScriptedModel, call
 from tests.support.compactions import Phased
-from tests.support.refusals import refused
 from tests.support.scripted import gives
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 EDIT = call("write_file", file_path="/AGENTS.md", content="- spaces\n")

@@ -19,8 +19,7 @@ from deepnb.values.turn import ModelEnded, ModelStarted, Notice, Retry, TextDelt
 from tests.support.chat_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 ROWS: Mapping[str, Play] = {**{name: served(make) for name, make in SERVED.items()}, "tape": taped(SERVED["anthropic"])}
 THINK = ("responses", "anthropic", "tape")

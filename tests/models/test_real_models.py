@@ -20,11 +20,9 @@ from tests.support.chat_server import Fail, Raw, Say
 from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, local_server
 from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, refused, wing
 
 
 @pytest.fixture

@@ -26,8 +26,7 @@ from tests.support.caching import PROVIDERS, purpose
 from tests.support.chat_server import Cut, Fail, Say, Use
 from tests.support.compactions import AT_LENGTH
 from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 AT_ONCE = {"retry-after": "0"}
 BUSY = Fail(429, "slow down", AT_ONCE)

@@ -10,8 +10,7 @@ import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
 from tests.support.notebooks import ALL, HERE, execute, masked, read, runs, texts
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 

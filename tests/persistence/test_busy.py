@@ -9,8 +9,8 @@ import pytest
 from deepnb import Session
 from deepnb.backends.journal import replay
 from tests.persistence.conftest import session
-from tests.support.refusals import refused
 from tests.support.scripted import Slow, call, unasked, walked
+from tests.support.tables import refused
 
 
 def test_a_thread_in_which_a_turn_plays_is_busy_for_others_and_can_be_forked(where):

@@ -20,8 +20,8 @@ from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
 from tests.support.images import png
 from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, gives, unasked
+from tests.support.tables import refused
 
 PLANTED = SAMPLES[3 :: len(SAMPLES) // 200][:200]
 VALUES = [value for one in PLANTED for value in one.values]

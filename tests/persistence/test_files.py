@@ -15,9 +15,8 @@ from deepnb import DeepnbError, Session
 from tests.persistence.conftest import session
 from tests.support import databases
 from tests.support.databases import execute
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, Slow, call, unasked, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def left_alone(where: str | Path, match: str) -> None:

@@ -16,9 +16,8 @@ from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Scripted, call, calls, gives, pay, session, unasked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 from tests.values.test_answers import OBJECT, WRITTEN
 
 

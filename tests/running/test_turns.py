@@ -20,9 +20,8 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import ModelEnded, ModelStarted, ToolEnded, Usage
 from deepnb.views.turn import TurnView, footer_view
 from tests.support.databases import checkpointer as checkpointer  # a fixture
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Paid, Scripted, call, calls, session, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def test_run_and_stream_give_the_same_record():

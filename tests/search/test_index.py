@@ -15,8 +15,7 @@ from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import RefusedError
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 NOTES = {
     "memory/2026-02-14.md": "# Saturday\n\n## Garden\n\nThe bees came by post.\n\n## Work\n\nThe certificate has run out.\n",

@@ -14,9 +14,8 @@ from deepnb.values.approvals import EVERY, Decision, PendingCall, Policy, decide
 from deepnb.values.turn import Asked, Decided
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.workshop.approvals import Effects, marked, reads
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, calls, gives
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 

@@ -17,9 +17,8 @@ from deepnb.models import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
 from tests.support.graphs import ANSWER, GRAPHS, lookup, model
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, calls, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")

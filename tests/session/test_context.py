@@ -24,9 +24,8 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def test_a_fork_writes_a_file_of_its_own():

@@ -17,10 +17,8 @@ import pytest
 import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.wiring.options import UNCHANGED, Options
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, gives, walked
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, refused, wing
 
 OPTIONS = [f.name for f in fields(Options)]
 FIXED = ("backend", "checkpointer", "graph", "messages_key")

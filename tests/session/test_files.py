@@ -5,9 +5,8 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb import DeepnbError, Session
 from deepnb.values.turn import ToolEnded
-from tests.support.refusals import refused
 from tests.support.scripted import call, session, unasked, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def test_a_write_that_waits_lands_before_the_next_prompt_and_is_not_lost_by_closing():

@@ -19,9 +19,8 @@ from deepnb.values.image import LARGEST, PromptImage
 from deepnb.values.turn import Notice, Turn
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 PNG = png(640, 480)
 MARKER = "[image: image 1, 640x480 png]"

@@ -23,9 +23,8 @@ from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_mcp_tools import ARGUMENTS, ODD
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, gives
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 @pytest.fixture(scope="module")

@@ -29,10 +29,9 @@ from deepnb.values import tokenizer
 from deepnb.values.files import FileDiff
 from deepnb.values.request import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 from deepnb.values.turn import Notice, Snapshot
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, gives, session, walked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def memories(s: Session) -> list[str]:

@@ -23,9 +23,8 @@ from deepnb.values.xray import changes
 from deepnb.views.turn import footer_view
 from deepnb.views.xray import XrayView
 from tests.support.compactions import AT_LENGTH, Phased
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Scripted, call, gives, unasked, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 KEY = "sk-ant-api03-" + "q7Rz9LmX2vB4" * 8
 

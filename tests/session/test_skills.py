@@ -12,9 +12,8 @@ from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import Skill, SkillRead
 from deepnb.values.turn import Notice, ToolEnded
-from tests.support.refusals import refused
 from tests.support.scripted import call, prompt, session, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def test_new_list_show_write_and_what_is_disclosed():

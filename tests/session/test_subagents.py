@@ -16,9 +16,8 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.subagents.files import BYTES, check, scaffold
 from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, ToolEnded, Usage
 from tests.support.nesting import Plan, Planned
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Paid, Scripted, call, session, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 CRITIC: dict[str, Any] = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 GO = call("task", id="t1", description="look", subagent_type="critic")

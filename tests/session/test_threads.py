@@ -8,9 +8,8 @@ from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
 from deepnb.values.turn import ToolEnded
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, call, results, session, walked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def said(session: Session) -> list[str]:

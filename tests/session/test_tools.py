@@ -26,9 +26,8 @@ from deepnb.workshop.notebooks import version_of
 from tests.support import scripted
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_functions import results, signatures
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Scripted, call, gives
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 def double(x: int) -> int:

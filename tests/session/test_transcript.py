@@ -18,10 +18,9 @@ from deepnb.context.transcript import live_messages, read
 from deepnb.session.tables import journal, log_in_short, origins_in_short, transcript_in_short
 from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests.support.nesting import Plan, Planned
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, enter, unasked, walked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 

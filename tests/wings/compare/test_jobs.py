@@ -10,10 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
 from deepnb.wings.compare.jobs import Job
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 class Gate:

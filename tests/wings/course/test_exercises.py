@@ -18,7 +18,7 @@ from tests.session.test_memory import SKILL
 from tests.support.kernels import Kernel
 from tests.support.notebooks import ALL, BESIDE, HERE, copied, read
 from tests.support.shells import Shell
-from tests.support.wings import wing
+from tests.support.tables import wing
 from tests.wings.course.solutions import BEFORE, SOLUTIONS
 
 SCORES = {

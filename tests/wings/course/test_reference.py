@@ -17,8 +17,7 @@ from deepnb.testing import ScriptedModel, call
 from deepnb.wings.course import reference
 from deepnb.wings.course.reference import TOPICS, Entry
 from tests.support.reference import FILE, FOLDER, MODULES, PARTS, anchor, entries, reference_text
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 
 def of(kind: str) -> dict[str, Entry]:

@@ -11,8 +11,7 @@ from deepnb.wings.open.session import OpenedSession
 from tests.data import hostile
 from tests.support.harmless import harmless
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 from tests.wings.open.session_files import FORMATS, Claude, claude_file, graph_file, jsonl, stamps
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
