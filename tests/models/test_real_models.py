@@ -16,10 +16,9 @@ from deepnb.values.failures import is_overflow, told_window
 from deepnb.values.turn import Compacted, Notice, Retry
 from deepnb.views.turn import footer_view
 from tests.data import table
-from tests.support.chat_server import Fail, Raw, Say
+from tests.support.chat_server import Fail, OpenAIServer, Raw, Say
 from tests.support.compactions import AT_LENGTH
 from tests.support.local_server import KINDS, NAME, SILENT, WORDLESS, Kind, local_server
-from tests.support.openai_server import OpenAIServer
 from tests.support.scripted import Scripted
 from tests.support.shells import Shell
 from tests.support.tables import every_row, refused, wing

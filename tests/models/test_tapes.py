@@ -45,12 +45,11 @@ from deepnb.models.tapes.tape import (
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ThinkingDelta
-from tests.support.chat_server import Fail, Say, Use
+from tests.support.chat_server import Fail, OpenAIServer, Say, Use
 from tests.support.compactions import Phased
 from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.openai_server import OpenAIServer
 from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row, refused

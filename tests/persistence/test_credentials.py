@@ -15,11 +15,10 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.models import keys
-from tests.support.chat_server import Fail, Say, Use
+from tests.support.chat_server import Fail, OpenAIServer, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
 from tests.support.images import png
-from tests.support.openai_server import OpenAIServer
 from tests.support.scripted import Scripted, call, gives, unasked
 from tests.support.tables import refused
 
