@@ -50,9 +50,9 @@ from tests.support.compactions import Phased
 from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.replays import replayed, same, tape, untimed
 from tests.support.scripted import Paid, Scripted, call
 from tests.support.tables import every_row, refused
+from tests.support.tapes import replayed, same, tape, untimed
 
 NOW = "2026-11-23T10:00:00+00:00"
 HEAD = head_line(NOW, "a note")
