@@ -104,14 +104,7 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
     assert any("planets_by_mass" in text for text in found)
 
 
-@every_row(("cell", "offers"), [
-    ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of unit price", "%%agent --raw\nmean of units"]),
-    ("%%agent\nmean of {sales[|", ["%%agent\nmean of {sales[unit price]}", "%%agent\nmean of {sales[units]}"]),
-    ("%%agent\nmean of {sales[unit p| here", ["%%agent\nmean of {sales[unit price]}"]),
-    ("%agent --raw mean of uni|", ["%agent --raw mean of unit price", "%agent --raw mean of units"]),
-    ("%%agent\nmean of |", []), ("%%agent un|\nmean", []), ("%agent switch un|", []), ("%memory add un|", []),
-    ("%%time\nun|", []), ("un|", []),
-])  # fmt: skip
+@every_row(("cell", "offers"), rows("completions")["columns of tables"])
 def test_a_prompt_is_offered_the_columns_of_tables(shell, cell, offers):
     words = ("{sales[units]}", "{sales[unit price]}")
     complete.install(shell, lambda kind: words if kind == "column" else ())

@@ -52,20 +52,7 @@ def test_functions(shell: Shell):
 def test_mistakes_are_one_line(shell: Shell):
     shell.ok(FUNCTIONS)
     wrong = []
-    for line, says in (
-        ("add bare", "the tool bare has no docstring: add one: it tells the model what the tool does"),
-        ("add nosuch", "there is no variable 'nosuch': define the function first;"),
-        ("add Box.nosuch", "Box has no 'nosuch': check the name;"),
-        ("add", "add needs the name of a function, or an MCP server: %agent tools add NAME,"),
-        ("remove", "remove needs the name of a tool or of an MCP server: %agent tools lists them"),
-        ("remove ls", "ls is one of the agent's own tools: %agent tools deny ls"),
-        ("add --nme x mcp:true", "tools add has no option '--nme': %agent tools add --name NAME --env"),
-        ("add --name mcp:true", "--name needs a value"),
-        ("add --timeout soon mcp:true", "--timeout 'soon' is not a number of seconds: --timeout 600"),
-        ("add --env NOSUCH_VARIABLE mcp:true", "there is no environment variable 'NOSUCH_VARIABLE'"),
-        ("add mcp:true", "the MCP server true can't be used: it ended before it answered: check the command or the URL"),
-        ("add mcp:", "mcp: needs a command or a URL: %agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"),
-    ):  # fmt: skip
+    for line, says in rows("typed_lines")["tools refused"]:
         if not (said := shell.fails(f"%agent tools {line}")).startswith(says):
             wrong.append((line, said))
     assert not wrong

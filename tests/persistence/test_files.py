@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
+from tests.data import rows
 from tests.persistence.conftest import session
 from tests.support import databases
 from tests.support.databases import execute
@@ -148,24 +149,7 @@ def begun(where: str) -> None:
         walked(s, "memory.add likes tea", "run one", "run two")
 
 
-DAMAGE: dict[str, tuple[Any, str]] = {
-    "a checkpoint is no msgpack": (
-        ("UPDATE checkpoints SET checkpoint = x'93ff'", r"UPDATE checkpoint_blobs SET blob = '\x93ff'"),
-        "a checkpoint of this session is damaged",
-    ),
-    "a later format": ("UPDATE deepnb_format SET version = 999", "was written by a later deepnb"),
-    "no format": ("DELETE FROM deepnb_format", "is damaged .it does not say which format"),
-    "two formats": ("INSERT INTO deepnb_format (version) VALUES (1)", "is damaged .it does not say which format"),
-    "a table is gone": ("DROP TABLE deepnb_lines", "is damaged"),
-    "a column is gone": ("ALTER TABLE deepnb_threads DROP COLUMN begun", "is damaged"),
-    "LangGraph's table is gone": ("DROP TABLE checkpoints", "is damaged"),
-    "a turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NOT NULL", "is damaged .a turn that a thread names"),
-    "the first turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NULL", "is damaged .a turn that a turn names"),
-    "a turn is no JSON": ("UPDATE deepnb_turns SET record = substr(record, 1, 40)", "is damaged .a record is no JSON"),
-    "a turn is another's": ("""UPDATE deepnb_turns SET record = '{"number": 1}'""", "is damaged .a turn can't be read"),
-    "a thread is no JSON": ("UPDATE deepnb_threads SET facts = 'x'", "is damaged .a record is no JSON"),
-    "texts are gone": ("DELETE FROM deepnb_values", "is damaged .a text that a turn names"),
-}
+DAMAGE: dict[str, tuple[Any, str]] = dict(rows("refused")["databases"])
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from deepnb.search.passages import Chunks, Row, passages, windows
 from deepnb.search.reading import FEW, KeptPostings, Reader
 from deepnb.search.scoring import Concept, Postings
 from deepnb.search.words import HEAD, chunk_key, read_query, unit_key
+from tests.data import rows
 from tests.support.tables import every_row
 
 STORY = (
@@ -45,14 +46,7 @@ def test_a_wrapped_item_and_chinese_are_one_unit_and_a_long_one_is_parted_at_its
     assert [unit.start for unit in units[1:]] == [unit.end + 1 for unit in units[:-1]]
 
 
-@every_row("text", [
-    "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
-    "Met Anna about the budget\nCalled the plumber\nbought milk",
-    "Ana: the bees have left the hive below the mill, and I have seen them go\nBen: then they are in the meadow now",
-    "- the bees have left the hive below the mill, and I have seen them going\n- they are in the meadow behind it",
-    "```\nthe bees have left the hive below the mill, and I have seen them going\nto the meadow\n```",
-    "| the bees have left the hive below the mill, and I have seen them going |\n| to the meadow |",
-])  # fmt: skip
+@every_row("text", rows("search_options")["things by themselves"])
 def test_lines_that_are_things_by_themselves_stay_so(text: str) -> None:
     assert all(first == last for first, last in lines(text))
 

@@ -21,7 +21,7 @@ from deepnb.views.html import Html, el, esc
 from deepnb.views.markdown import COLOURS, GROUND, INK, markdown_html
 from deepnb.views.turn_segments import Answer
 from deepnb.views.view import TextView, notice_view
-from tests.data import hostile
+from tests.data import hostile, rows
 from tests.data.math_and_money import LATER_MATH, LATER_TEXT, MATH, TEXT
 from tests.support.answers import pieces
 from tests.support.harmless import Harmful, harmless
@@ -221,36 +221,11 @@ def test_any_length_is_shown_as_markdown_or_as_it_is(piece, length):
     harmless(markdown_html((piece * length)[:length]))
 
 
-SAFE = {
-    "inline": "[there](https://a.example/x?y=1&z=2)", "with a title": '[there](http://a.example "a title")',
-    "reference": "[there][1]\n\n[1]: https://a.example", "in angles": "<https://a.example>", "mail": "<me@a.example>",
-    "in a table": "| a |\n|---|\n| [there](https://a.example) |",
-    "in a heading": "# [there](https://a.example)", "a picture": "![alt](https://a.example/p.png)",
-    "a picture in a link": "[![alt](https://a.example/p.png)](https://b.example)",
-}  # fmt: skip
-UNSAFE = (
-    "javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
-    "java&#115;cript:alert(1)", "javascript&colon;alert(1)", "data:text/html,<b>x</b>",
-    "data:image/svg+xml;base64,PHN2Zz4=", "vbscript:msgbox(1)", "file:///etc/passwd", "blob:https://a.example/1",
-    "//a.example/x", "/logout", "#top", "?a=b",
-)  # fmt: skip
-WRITTEN = ("[x]({})", "[x](<{}>)", "<{}>", "![x]({})", "[x][1]\n\n[1]: {}", '<a href="{}">x</a>', "<img src='{}'>")
-PICTURES = (
-    "![alt](https://a.example/p.png)", "![alt][p]\n\n[p]: https://a.example/p.png", "<img src=https://a.example/p.png>",
-    "<img srcset='https://a.example/p.png 2x'>",
-    "<picture><source srcset=https://a.example/p.png></picture>",
-    "<svg><image href=https://a.example/p.png /></svg>",
-    "<p style='background:url(https://a.example/p.png)'>x</p>", "<style>@import 'https://a.example/p.css'</style>",
-    "<link rel=stylesheet href=https://a.example/p.css>", "<input type=image src=https://a.example/p.png>",
-    "<table background=https://a.example/p.png></table>", "![alt](data:image/svg+xml;base64,PHN2Zz4=)",
-    "![alt](data:image/png;base64,PHN2Zz4=)", "![alt](data:image/png,iVBORw0KGgo=)",
-    "![alt](data:text/html;base64,iVBORw0KGgo=)",
-    "![alt](<data:image/png;base64,iVBORw0KGgo= onerror=alert(1)>)",
-    "[alt](data:image/png;base64,iVBORw0KGgo=)",
-)  # fmt: skip
-TEMPLATES = (
-    "{{1234*5678}}", "{%set x=1%}", "{#note#}", "${1234*5678}", "<%=1234*5678%>", "#{1234*5678}", "{1234*5678}",
-)  # fmt: skip
+SAFE = dict(rows("links")["safe"])
+UNSAFE = rows("links")["unsafe"]
+WRITTEN = rows("links")["written"]
+PICTURES = rows("links")["pictures"]
+TEMPLATES = rows("links")["templates"]
 
 
 OPENS_APART = re.compile(r'<a href="(?:https?://|mailto:)[^"]*" target="_blank" rel="noopener noreferrer">')

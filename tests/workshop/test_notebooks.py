@@ -19,6 +19,7 @@ from deepnb.workshop import notebooks
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.notebook_plan import notebook_diff, notebook_plan
 from deepnb.workshop.notebooks import ANSWER, read_notebook, version_of
+from tests.data import rows
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 from tests.support.tokens import o200k
@@ -129,22 +130,8 @@ def test_any_edits_keep_it_valid_and_leave_other_cells_byte_for_byte(edits):
 
 
 @every_row(("edits", "line"), [
-    ([], "there are no edits: give"),
-    ([{"replace": 4, "source": ""}], "no cell 4: the notebook has 3: count from 1"),
-    ([{"delete": 0}], "delete needs the number of a cell, not 0: count from 1"),
-    ([{"delete": True}], "delete needs the number of a cell, not True"),
-    ([{"delete": 1, "source": "x"}], "delete 1 takes no source"),
-    ([{"replace": 1}], "replace 1 needs a source"),
-    ([{"replace": 1, "source": ["x"]}], "replace 1 needs a source"),
-    ([{"insert": 1, "source": "x", "kind": "sql"}], "a cell can't be of kind 'sql': use one of code"),
-    ([{"insert": 1, "source": "x", "outputs": []}], "an edit has no 'outputs'"),
-    ([{"insert": 1, "delete": 1}], "an edit names one of replace, insert and delete"),
-    (["x"], "an edit names one of replace, insert and delete"),
-    ([{"delete": 1}, {"replace": 1, "source": "x"}], "cell 1 is edited twice"),
-    ([{"replace": 1, "source": "# Sales"}], "cell 1 is that already"),
-    ([{"insert": 1, "source": "\ud800"}], "a source holds half of a character"),
+    *rows("refused")["edits of a notebook"],
     ([{"insert": 1, "source": f"'{TOKEN}'"}], "not written to cell 1 of a.ipynb: it holds what looks like a GitHub"),
-    ([{"insert": 1, "source": "key = '[redacted: GitHub token]'"}], "not written to cell 1 of a.ipynb: a cred"),
 ])  # fmt: skip
 def test_a_mistake_in_an_edit_is_one_line_and_nothing_is_written(edits, line):
     file = three()
