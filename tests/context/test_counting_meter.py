@@ -115,7 +115,7 @@ def meter(counter: Any, exact: bool = True, **how: Any) -> Meter:
     return Meter(Counter(counter, exact, "test"), rule_for(1_000_000), **how)
 
 
-def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
+def test_a_turn_counts_its_own_messages_what_changed_anew_and_forgets_what_was_counted_long_ago():
     asked = Counting()
     m = meter(asked)
     system, messages = SystemMessage("the system prompt"), thread(1_000)
@@ -126,9 +126,6 @@ def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
     _, request = m.measured([SystemMessage("the system prompt"), *copies, *new], [], last)
     assert asked.asked == ["one more"] and len(request.body) == 1_001
     assert request.body.shares(last.body) and request.head is last.head
-
-
-def test_what_changed_is_counted_again():
     m = meter(Counting())
 
     def total(message: BaseMessage) -> int:
@@ -140,9 +137,6 @@ def test_what_changed_is_counted_again():
     before = m.budget([HumanMessage("sum", id="3")], ()).parts
     after = m.budget([HumanMessage("sum", id="3", additional_kwargs={"lc_source": "summarization"})], ()).parts
     assert (before["user"], after["summary"]) == (after["summary"], before["user"]) and before["user"]
-
-
-def test_the_memory_of_what_was_counted_has_an_end():
     m = meter(count)
     for i in range(20):
         m.budget([HumanMessage(f"{i} {j}", id=f"{i}-{j}") for j in range(1_000)], ())

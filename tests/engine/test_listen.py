@@ -39,7 +39,7 @@ class Whole(Scripted):
     _stream = BaseChatModel._stream
 
 
-def test_nested_agents_carry_their_path():
+def test_nested_agents_carry_their_path_and_two_side_by_side_are_told_apart():
     answers = [TASK, call("ls", id="n1", path="/"), "nested answer", "main answer"]
     s = Session(model=Paid(answers=answers))
     turn = s.run("p")
@@ -53,9 +53,6 @@ def test_nested_agents_carry_their_path():
     assert turn.text == "main answer" and [c.number for c in turn.calls] == [1, 2, 3, 4]
     assert turn.usage == Usage(40, 8, 16) and turn.budget is not None and turn.budget.parts["assistant"] > 0
     assert list(s.ledger()["agent"]) == ["main", "general-purpose", "general-purpose", "main"]
-
-
-def test_two_agents_side_by_side_are_told_apart():
     both = calls(*(call("task", at, description=at, subagent_type="general-purpose") for at in ("left", "right")))
     turn = Session(model=Scripted(answers=[both, "nested", "nested", "end"])).run("p")
     assert sorted(e.path for e in turn.events if isinstance(e, ModelStarted)) == [(), (), ("left",), ("right",)]

@@ -345,7 +345,7 @@ def test_a_panel_button_does_what_the_magic_does(shell):
     assert [len(row.children[1].children) for row in panel._list.children] == [2, 0, 0]
 
 
-def test_what_a_row_says():
+def test_what_a_row_says_and_what_is_to_be_mended_in_text_and_html():
     skill = Skill(
         "one", "Reports.", PATH.format("one"), compatibility="pandas", allowed_tools=("ls", "Bash(git add:*)"),
         source="mine", overrides=("/base/one/SKILL.md",), notes=("x is no field",),
@@ -368,10 +368,7 @@ def test_what_a_row_says():
     for fact in facts(None):
         assert fact in view.text()
     assert "from mine, overrides" in view.html()
-
-
-def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
-    """In a DataFrame it was cut after fifty characters, what to write first of all."""
+    # In a DataFrame it was cut after fifty characters, what to write first of all.
     long = "write " + "name: a-good-one " * 20
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
     assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"

@@ -92,7 +92,7 @@ def test_a_mistake_is_one_line(made: Any, line: str) -> None:
     refused(line, made)
 
 
-def test_a_skill_is_there_at_the_next_turn_and_a_broken_one_never() -> None:
+def test_a_skill_is_there_at_the_next_turn_a_broken_one_never_and_pinned_ones_in_the_thread() -> None:
     model = ScriptedModel(answers=["ok"])
     graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()], checkpointer=InMemorySaver())
     graph.invoke({"messages": "go"}, CONFIG)
@@ -101,9 +101,6 @@ def test_a_skill_is_there_at_the_next_turn_and_a_broken_one_never() -> None:
     first, second = (request[0].text for request in model.requests)
     assert "/skills/" not in first
     assert "read_file `/skills/plot/SKILL.md`" in second and "/skills/bad" not in second
-
-
-def test_the_skills_that_a_caller_pins_are_put_into_the_thread() -> None:
     model = ScriptedModel(answers=["ok"])
     graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()])
     graph.invoke({"messages": "go", "files": {"/skills/plot/SKILL.md": file(skill("plot"))}, "pinned_skills": ["plot"]})

@@ -220,7 +220,7 @@ def test_what_is_near(address: str, near: bool) -> None:
     assert is_near(address) is near
 
 
-def test_a_window_belongs_to_the_model_it_was_set_for() -> None:
+def test_a_window_belongs_to_its_model_and_a_server_is_asked_again_at_use_and_when_it_was_down() -> None:
     with local_server(SILENT, 6_000) as server:
         s = Session(namespace={})
         s.use(NAME, base_url=server.url)
@@ -232,9 +232,6 @@ def test_a_window_belongs_to_the_model_it_was_set_for() -> None:
         assert (s.rule.window, s.options.max_input_tokens) == (5_000, 5_000)
         s.configure(max_input_tokens=None)
         assert s.rule.window == 8_192
-
-
-def test_a_server_is_asked_again_at_use_and_when_it_was_down() -> None:
     with local_server(KINDS[0], 6_000) as server:
         assert Session(NAME, base_url=server.url, max_input_tokens=32_000, namespace={}).rule.window == 6_000
     with local_server(KINDS[0], 6_000) as server:

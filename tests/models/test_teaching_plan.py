@@ -289,7 +289,7 @@ Read them first.
 </agent_skills>"""
 
 
-def test_the_system_prompt_is_taken_apart() -> None:
+def test_a_prompt_that_was_taken_apart_is_known_and_what_an_update_changed() -> None:
     prompt = conversation([SystemMessage(SYSTEM)])
     assert [f.path for f in prompt.memory] == ["/AGENTS.md", "/memory/2026-01-01.md"]
     assert prompt.memory[0].facts == ("The user prefers tabs", "see </agent_memory> in a line")
@@ -300,9 +300,6 @@ def test_the_system_prompt_is_taken_apart() -> None:
     )
     prompt = conversation([SystemMessage(text)])
     assert (prompt.memory, prompt.memory_path) == ((), "/notes/ME.md")
-
-
-def test_an_update_in_the_thread_changes_what_is_known() -> None:
     diff = FileDiff(PATH, "- a\n- -b\n", "- a\n- c\n").unified()
     assert updated((MemoryFile(PATH, ("- a", "- -b")),), diff) == (MemoryFile(PATH, ("- a", "- c")),)
     note = HumanMessage(

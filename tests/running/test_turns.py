@@ -24,7 +24,7 @@ from tests.support.scripted import TASK, Paid, Scripted, call, calls, session, w
 from tests.support.tables import every_row, refused
 
 
-def test_run_and_stream_give_the_same_record():
+def test_run_and_stream_give_the_same_record_and_it_never_changes_afterwards():
     s = Session(model=TeachingModel(), clock=lambda: datetime(2026, 1, 31, 9, tzinfo=UTC))
     assert (s.text, s.turns, s.last, s.budget(), s.pending) == ("", (), None, None, None)
     turn = s.run("Remember that I prefer tea")
@@ -39,9 +39,6 @@ def test_run_and_stream_give_the_same_record():
     expected = [type(e) for e in turn.events if isinstance(e, ModelEnded | ToolEnded)]
     assert [type(e) for e in events if isinstance(e, ModelEnded | ToolEnded)] == expected
     assert other.text == turn.text
-
-
-def test_a_turn_never_changes_afterwards():
     s = session("one", call("write_file", file_path="/a.md", content="x"), "two")
     first = s.run("a")
     was = (list(first.after.messages), dict(first.after.files), first.after.checkpoint)

@@ -342,7 +342,7 @@ class Rows(BaseTool):
         return str(self.connection.execute(sql).fetchall())
 
 
-def test_functions_run_in_the_thread_of_the_cells_however_they_were_made():
+def test_functions_run_in_the_thread_of_the_cells_and_may_call_another_tool():
     connection = sqlite3.connect(":memory:")
     here = threading.get_ident()
 
@@ -360,8 +360,6 @@ def test_functions_run_in_the_thread_of_the_cells_however_they_were_made():
 
     assert played(elsewhere, "elsewhere")[0] == "true"
 
-
-def test_a_function_may_call_another_tool_of_the_notebook():
     @tool
     def inner(n: int) -> int:
         """Add one."""

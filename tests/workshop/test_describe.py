@@ -109,7 +109,7 @@ def test_other_values(value, text):
     assert describe("x", value) == text
 
 
-def test_a_module_a_series_and_a_frame_under_another_class():
+def test_modules_series_frames_under_another_class_and_values_that_resist():
     module = types.ModuleType("csv", "\nCSV parsing and writing.\n\nMore.")
     assert describe("csv", module) == "csv: module, csv: CSV parsing and writing."
     assert describe("moons", PLANETS["moons"]).startswith(
@@ -117,8 +117,6 @@ def test_a_module_a_series_and_a_frame_under_another_class():
     )
     assert describe("x", Derived({"a": [1]})).endswith("Derived is a subclass: pandas.DataFrame(...) of it is read")
 
-
-def test_a_value_that_resists_every_question_figures_and_the_list_of_variables():
     class Value:
         def __getattribute__(self, name):
             raise RuntimeError
