@@ -103,6 +103,9 @@ def test_what_is_inside_is_done_whole_and_elsewhere_nothing_comes() -> None:
     with uninterrupted():
         ctrl_c()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_in_another_thread_it_does_nothing() -> None:
     seen: list[object] = []
 
     def work() -> None:
