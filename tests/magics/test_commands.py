@@ -298,9 +298,9 @@ def test_what_is_on_the_users_disk_is_removed_after_a_second_word(shell: Shell, 
 
 
 def test_in_the_kernel_it_is_removed_at_once_and_can_be_restored(shell: Shell) -> None:
-    shell.ok("%memory add I like tea")
-    shell.ok("%memory rm /AGENTS.md")
+    enter(shell, "%memory add likes tea", "%memory rm /AGENTS.md")
     assert "likes tea" not in shell.ok("%memory")
+    assert "+- likes tea" in shell.ok("%memory revert 2") and "likes tea" in shell.ok("%memory")
 
 
 PATH = "/skills/{}/SKILL.md"
