@@ -102,7 +102,7 @@ def test_a_skill_is_there_at_the_next_turn_a_broken_one_never_and_pinned_ones_in
     assert "/skills/" not in first
     assert "read_file `/skills/plot/SKILL.md`" in second and "/skills/bad" not in second
     model = ScriptedModel(answers=["ok"])
-    graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()])
+    graph = create_deep_agent(model, middleware=[SkillsMiddleware()])
     graph.invoke({"messages": "go", "files": {"/skills/plot/SKILL.md": file(skill("plot"))}, "pinned_skills": ["plot"]})
     assert model.requests[0][-1].text.startswith('<skill name="plot"')
 
@@ -198,7 +198,7 @@ def test_it_counts_the_memory_that_is_let_in_also_that_of_deepagents_own_middlew
     assert len(model.requests) == 2 and HISTORY not in result["files"]
     model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=20_000))
     options: Any = {"middleware": [CompactionMiddleware(model)], "checkpointer": InMemorySaver()}
-    graph: Any = create_deep_agent(model, memory=["/AGENTS.md"], **options)
+    graph = create_deep_agent(model, memory=["/AGENTS.md"], **options)
     result = talk(graph, "first " * 2_000, "second " * 20, files={"/AGENTS.md": file(long(700))})
     assert HISTORY in result["files"]
 
