@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from deepnb.context import counting
 from deepnb.models import windows
-from tests.support.wings import are_here
+from tests.support.tables import are_here
 
 # What is imported stays: a sixth of the time until the first test went into looking for garbage among it.
 gc.disable()

@@ -124,11 +124,8 @@ def links(name: str) -> list[str]:
     return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]+`", "", prose(name)))
 
 
-def test_links_are_found() -> None:
+def test_links_are_found_and_the_documents_from_readme() -> None:
     assert min(len(links(name)) for name in DOCUMENTS) >= 3
-
-
-def test_the_documents_are_found_from_readme() -> None:
     linked = set(re.findall(r"\]\(([\w./]+)\)", text("README.md")))
     assert {"ARCHITECTURE.md", "CONTRIBUTING.md", "CITATION.cff", "notebooks/REFERENCE.md"} <= linked
 
@@ -158,12 +155,9 @@ def test_the_rooms_are_those_that_the_linter_knows() -> None:
     assert packages <= set().union(*said.values())
 
 
-def test_the_glossary_has_fifteen_words() -> None:
+def test_the_glossary_has_fifteen_words_and_the_version_is_the_same_everywhere() -> None:
     table = rows("ARCHITECTURE.md", "Glossary")
     assert len(table) == 15 == len({word for word, _ in table})
-
-
-def test_the_version_is_the_same_everywhere() -> None:
     cited = yaml.safe_load(text("CITATION.cff"))
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert (cited["version"], cited["license"]) == (deepnb.__version__, "MIT")

@@ -37,12 +37,9 @@ def run(code: str, *flags: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nothing_heavy_is_imported() -> None:
+def test_nothing_heavy_is_imported_and_nothing_of_anybodys_by_deepnb_alone() -> None:
     """To load the extension, to read usage, to set an option and to complete a line."""
     assert run(USED).stderr.splitlines()[-1] == ""
-
-
-def test_importing_deepnb_imports_nothing_of_anybodys() -> None:
     lines = run("import deepnb", "-X", "importtime").stderr.splitlines()
     names = {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
     assert "deepnb" in names
@@ -77,17 +74,11 @@ def _ran(code: str) -> tuple[str, set[str]]:
     return told, set(modules.split())
 
 
-def test_the_middleware_needs_nothing_of_a_notebooks() -> None:
+def test_the_middleware_needs_nothing_of_a_notebooks_and_the_test_can_fail() -> None:
     gone = ("IPython", "ipywidgets", "pandas", "jsonschema", "nbformat", "markdown_it", "nh3", "tiktoken")
     used = "import deepnb.middleware as m\nfor name in m.__all__: getattr(m, name)"
     run(f"import sys\nsys.modules.update(dict.fromkeys({gone!r}))\n{used}")
-
-
-def test_loading_prints_nothing() -> None:
     assert run(LOADED).stdout == ""
-
-
-def test_the_test_can_fail() -> None:
     assert "langchain_core" in run("import deepnb.wiring.build").stderr.splitlines()[-1].split()
 
 

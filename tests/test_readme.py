@@ -59,11 +59,8 @@ def test_every_block_of_code_is_run_by_a_test() -> None:
     assert len(re.findall(r"^```\w", README, re.MULTILINE)) == len(BLOCKS)
     found = subprocess.run(
         ["bash", "-c", re.search(r"^command=\$\((awk .*)\)$", (ROOT / ".ci/install").read_text(), re.MULTILINE)[1]],  # type: ignore[index]
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert found.stdout == BLOCKS["tests"] and "pytest" in found.stdout
 
 
@@ -136,11 +133,8 @@ def test_all_extras_are_in_one_table() -> None:
     assert installed == {"lab", "test"}
 
 
-def test_the_badges_are_those_of_the_project() -> None:
+def test_the_badges_are_those_of_the_project_and_of_an_address() -> None:
     assert with_badges(README, badges(project_urls())) == README
-
-
-def test_badges_for_an_address() -> None:
     line = badges({"Documentation": "https://docs.example.org", "Repository": "https://github.com/ada/deepnb.git"})
     assert re.findall(r"\]\((https://\S+?)\)", line) == [
         "https://mybinder.org/badge_logo.svg",

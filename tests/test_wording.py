@@ -27,13 +27,10 @@ NOT_TEMPLATES = {
 """Files whose strings are data about language."""
 
 PROMPTS = {
-    "memory/guarding.py": {"GUIDELINES"},
-    "models/teaching/conversation.py": {"_STOP_WORDS"},
-    "search/reading.py": {"_VERBS"},
-    "memory/flush.py": {"PROMPT"},
-    "models/teaching/recall.py": {"_GENERIC"},
+    "memory/guarding.py": {"GUIDELINES"}, "models/teaching/conversation.py": {"_STOP_WORDS"},
+    "search/reading.py": {"_VERBS"}, "memory/flush.py": {"PROMPT"}, "models/teaching/recall.py": {"_GENERIC"},
     "engine/approvals.py": {"EDITED"},
-}
+}  # fmt: skip
 """Names of what a model is sent and no user is shown, and of words to recognise a request by."""
 
 
@@ -108,18 +105,11 @@ def test_what_is_left_out_exists(path: str) -> None:
         assert re.search(rf"^{name}\b", source, re.MULTILINE), f"{path} has no {name}"
 
 
-@every_row(
-    ("source", "is_read"),
-    [
-        ('raise DeepnbError(f"{name} is no thread", "mend it and go on")', True),
-        ('line = f"{path}: both texts stands in it {now}"', True),
-        ('x = {"write_file": "this waits for your word"}', True),
-        ('EMPTY = ("nothing is lost, and " "nought is told")', True),
-        ('"""What the user is told."""', False),
-        ('re.compile(r"you are told (?:to|that) do")', False),
-        ('told["told"] = "told"', False),
-        ('f"{told} by it"', False),
-    ],
-)
+@every_row(("source", "is_read"), [
+    ('raise DeepnbError(f"{name} is no thread", "mend it and go on")', True),
+    ('line = f"{path}: both texts stands in it {now}"', True), ('x = {"write_file": "this waits for your word"}', True),
+    ('EMPTY = ("nothing is lost, and " "nought is told")', True), ('"""What the user is told."""', False),
+    ('re.compile(r"you are told (?:to|that) do")', False), ('told["told"] = "told"', False), ('f"{told} by it"', False),
+])  # fmt: skip
 def test_a_strange_word_is_found_if_a_user_reads_it(source: str, is_read: bool) -> None:
     assert bool(strange(literals(source), "x.py")) == is_read

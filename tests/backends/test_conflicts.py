@@ -222,8 +222,7 @@ def conflict(shell: Shell) -> None:
 
 def test_the_magic_says_so_and_memory_shows_it_until_it_is_settled(shell: Shell):
     conflict(shell)
-    out = shell.ok(f"%%memory {PATH}\n- l1 BBB\n- x")
-    assert f"conflict in {PATH}, {SAYS}: %memory lists conflicts" in out
+    assert f"conflict in {PATH}, {SAYS}: %memory lists conflicts" in shell.ok(f"%%memory {PATH}\n- l1 BBB\n- x")
     id_ = shell.session.memory.log_entries()[-1].id
     line = f"conflict in {PATH}, {SAYS}: change it with %memory edit {PATH}, or type %memory accept {id_} to keep it as it is"
     assert line in shell.ok("%memory") and line in shell.ok("%memory")

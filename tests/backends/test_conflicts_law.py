@@ -30,11 +30,6 @@ def begun() -> Session:
     return s
 
 
-def in_state() -> list[Pen]:
-    s = begun()
-    return [Pen(s, "user", "user"), *(Pen(s, f"agent{n}", "agent", ("x",) * n) for n in range(3))]
-
-
 def on_disk(folder: str) -> list[Pen]:
     sessions = [begun(), Session()]
     for s in sessions:
@@ -54,7 +49,8 @@ def obeys(pens: Sequence[Pen], steps: Sequence[Step]) -> int:
 
 @given(STEPS)
 def test_in_the_kernels_state(steps: list[Step]) -> None:
-    obeys(in_state(), steps)
+    s = begun()
+    obeys([Pen(s, "user", "user"), *(Pen(s, f"agent{n}", "agent", ("x",) * n) for n in range(3))], steps)
 
 
 @given(STEPS)

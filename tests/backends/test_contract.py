@@ -142,16 +142,13 @@ def test_ls(place: Place):
     assert place.paths(place.backend.ls(place.base + "/d/").entries) == ["/d/b.md", "/d/e/", "/d/x.txt"]
 
 
-def test_bytes_come_back_as_they_were(place: Place):
+def test_bytes_come_back_as_they_were_and_so_do_two_megabytes(place: Place):
     blobs = {"/b.bin": bytes(range(256)), "/c.png": b"\x89PNG\r\n\x1a\n\0", "/t.md": "ü\r\n".encode(), "/e.bin": b""}
     done = place.backend.upload_files([(place.base + path, data) for path, data in blobs.items()])
     assert [(r.path, r.error) for r in done] == [(place.base + path, None) for path in blobs]
     back = place.backend.download_files([place.base + path for path in (*blobs, "/missing")])
     assert [r.content for r in back] == [*blobs.values(), None]
     assert [r.error for r in back] == [None] * 4 + ["file_not_found"]
-
-
-def test_two_megabytes(place: Place):
     text = "".join(f"{n:07d} 日本\n" for n in range(140_000))
     place.put({"/big.md": text})
     assert place.data("/big.md") == text.encode()
@@ -201,14 +198,12 @@ class Secretive(WrapperBackend):
 
 
 CALLS: dict[str, Callable[[BackendProtocol, str], Any]] = {
-    "read": lambda b, p: b.read(p).error,
-    "download": lambda b, p: b.download_files([p, "/a.md"])[0].error,
+    "read": lambda b, p: b.read(p).error, "download": lambda b, p: b.download_files([p, "/a.md"])[0].error,
     "write": lambda b, p: b.write(p, "x").error,
     "append": lambda b, p: b.append_text(p, "x"),  # type: ignore[attr-defined]
-    "edit": lambda b, p: b.edit(p, "tea", "x").error,
-    "delete": lambda b, p: b.delete(p).error,
+    "edit": lambda b, p: b.edit(p, "tea", "x").error, "delete": lambda b, p: b.delete(p).error,
     "upload": lambda b, p: b.upload_files([("/b.md", b"x"), (p, b"x")])[1].error,
-}
+}  # fmt: skip
 
 
 @every_row("name", CALLS)

@@ -15,6 +15,7 @@ from deepnb import Session
 from deepnb.backends import tree
 from deepnb.backends.disk import DiskBackend
 from deepnb.values.turn import ToolEnded
+from tests.support.before import Before
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
@@ -158,7 +159,7 @@ def raced(place: Path, monkeypatch: Any, name: str, path: str, swap: Swap, at: i
     (root / "file.md").write_text("inside")
     (root / "in").symlink_to("file.md")
     before = state(outside)
-    shim = Interrupted(at, lambda: swap(root, outside))
+    shim = Before(os, CALLS, at, lambda: swap(root, outside))
     with monkeypatch.context() as patch:
         patch.setattr(tree, "os", shim)
         result = OPERATIONS[name](DiskBackend(root), path)
@@ -221,26 +222,6 @@ def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
 
 
 CALLS = {"open", "stat", "mkdir", "unlink", "replace", "rename", "scandir", "listdir", "lstat", "fdopen", "readlink"}
-
-
-class Interrupted:
-    """`os`, with something done just before its call number `at`."""
-
-    def __init__(self, at: int, what: Callable[[], None]) -> None:
-        self.calls, self.at, self.what = 0, at, what
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(os, name)
-        if name not in CALLS:
-            return value
-
-        def called(*args: Any, **kwargs: Any) -> Any:
-            self.calls += 1
-            if self.calls == self.at:
-                self.what()
-            return value(*args, **kwargs)
-
-        return called
 
 
 @every_row("depth", ["", "/e"])
@@ -374,13 +355,6 @@ def test_no_spelling_leads_out_of_a_mount_or_past_a_card(tmp_path: Path, tool: s
     assert (kept(root) != before[0]) == (tool in ("write_file", "delete")), "the call that may was made"
 
 
-def to_outside(root: Path, outside: Path, what: str) -> None:
-    path = root / "dir" / ("in.md" if what.startswith("file") else "")
-    os.rename(path, root / "away")
-    target = outside if what == "directory" else outside / "secret.md" if what == "file" else root / "file.md"
-    os.symlink(root / "twin" if what == "directory inside" else target, path)
-
-
 @every_row("what", ["file", "directory", "file inside", "directory inside"])
 @every_row("tool", WRITES)
 def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path, tool: str, what: str):
@@ -392,7 +366,10 @@ def test_what_became_a_link_while_its_card_waited_is_not_written(tmp_path: Path,
     s.mount("/box", f"disk:{root}")
     s.run("go")
     assert len(s.asked) == 1
-    to_outside(root, outside, what)
+    path = root / "dir" / ("in.md" if what.startswith("file") else "")
+    os.rename(path, root / "away")
+    target = outside if what == "directory" else outside / "secret.md" if what == "file" else root / "file.md"
+    os.symlink(root / "twin" if what == "directory inside" else target, path)
     before = kept(root), kept(outside)
     while s.asked:
         list(s.resume([one.approve() for one in s.asked]))

@@ -79,11 +79,9 @@ def test_a_clock_that_steps_back_breaks_nothing_on_a_mount_beside_the_kernels_st
         assert [line[-1] for line in s.files[path].splitlines()] == ["0", "2", "3"]
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8)
-
-
-def skewed(steps: list[tuple[int, int]]) -> None:
-    """Two machines on one kept directory; before each write one clock steps, forwards or backwards."""
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-90, 90)), min_size=2, max_size=8))
+def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
+    """Before each write one clock steps, forwards or backwards."""
     with tempfile.TemporaryDirectory() as folder:
         clocks = [Clock(START), Clock("2026-03-02T08:00")]
         machines = [session(clock=clock) for clock in clocks]
@@ -98,11 +96,6 @@ def skewed(steps: list[tuple[int, int]]) -> None:
             assert replay(PATH, log) == s.files[PATH] and list(s.memory.why("fact")["entry"]) == place(s)
         machines[0].memory.revert("1")
         assert machines[1].files[PATH].splitlines() == [f"- fact {n}" for n in range(1, len(steps))]
-
-
-@given(STEPS)
-def test_two_machines_with_skewed_clocks_on_one_directory(steps: list[tuple[int, int]]) -> None:
-    skewed(steps)
 
 
 @given(st.lists(st.lists(st.integers(0, 59), max_size=6), max_size=4))

@@ -36,8 +36,7 @@ def test_a_directory_that_others_can_write_to_is_read_only_and_a_line_says_so(tm
     (root / "a.md").write_text("before")
     root.chmod(0o777)
     note = f"{root} is mounted read-only: others than its owner can write to it (`chmod go-w` takes that from them)"
-    out = shell.ok(f"%agent mount /d disk:{root}")
-    assert note in out
+    assert note in shell.ok(f"%agent mount /d disk:{root}")
     backend = shell.session.backend
     assert backend.download_files(["/d/a.md"])[0].content == b"before"
     for error in (backend.write("/d/b.md", "x").error, backend.delete("/d/a.md").error):

@@ -9,6 +9,7 @@ from deepnb import DeepnbError, Session
 from deepnb.backends.writer import writing
 from deepnb.engine.keys import MEMORY
 from deepnb.memory.middleware import MemoryMiddleware
+from tests.support.before import Before
 
 PATH = "/AGENTS.md"
 
@@ -59,16 +60,16 @@ def raced(tmp_path: Path, how: str, nth: int, before: Any) -> bool:
         (tmp_path / PATH[1:]).write_bytes(before)
     elif before:
         other.memory.write(PATH, before)
-    looks: Any = Looks(s.backend.inner, nth, lambda: other.memory.write(PATH, "- spaces\n- kept\n"))
+    inner, act = s.backend.inner, lambda: other.memory.write(PATH, "- spaces\n- kept\n")
+    looks: Any = Before(inner, ("read", "download_files", "grep"), nth, act)
     s.backend.inner = looks
     try:
         shown = READS[how](s)
     except (KeyError, TypeError, DeepnbError):  # not there yet, or no text: there is nothing to write on top of
         return False
     finally:
-        looks.at = 0
-        s.backend.inner = looks.inner
-    if nth > looks.seen:
+        s.backend.inner = inner
+    if nth > looks.calls:
         return False
     there = other.memory.read(PATH)
     origin = "agent" if how in ("a tool of the agent's", "the memory block") else "user"
@@ -80,21 +81,3 @@ def raced(tmp_path: Path, how: str, nth: int, before: Any) -> bool:
     assert "- kept" in lines and len(lines) == len({*lines}), (how, nth, before, shown, after)
     assert after == meant or shown != there, (how, nth, before, shown, after)
     return True
-
-
-class Looks:
-    def __init__(self, inner: Any, at: int, act: Any) -> None:
-        self.inner, self.at, self.act, self.seen = inner, at, act, 0
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        if name not in ("read", "download_files", "grep"):
-            return found
-
-        def look(*args: Any, **options: Any) -> Any:
-            self.seen += 1
-            if self.seen == self.at:
-                self.act()
-            return found(*args, **options)
-
-        return look

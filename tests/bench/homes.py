@@ -34,14 +34,11 @@ ASKED = 40
 TODAY = "2026-11-25T12:00:00"
 
 
-HOMES = "the kernel", "a directory", "a backend disk:DIR", "SQLite", "PostgreSQL", "a checkpointer"
-
-
 def rows() -> Iterator[Row]:
     words = " ".join(markdown(0.5).values()).split()
     random = Random(2)
     files = {f"/memory/{n}.md": " ".join(random.choices(words, k=18)) for n in range(NOTES)}
-    for home in HOMES:
+    for home in ("the kernel", "a directory", "a backend disk:DIR", "SQLite", "PostgreSQL", "a checkpointer"):
         if home != "PostgreSQL" or not postgres.missing():
             yield _row(files, home)
 

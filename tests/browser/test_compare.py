@@ -7,7 +7,7 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.browsers import CONTRAST, DARK, LIGHT, Notebook, Workspace, marks
-from tests.support.wings import wing
+from tests.support.tables import wing
 
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow, wing("compare")]
 
@@ -28,14 +28,12 @@ def wait() -> str:
 quick, slow = Scripted(answers=["done at once"]), Scripted(answers=[call("wait", id="w"), "never"])
 """
 CELLS = [
-    SETUP,
-    "%memory add The release is on Friday.",
+    SETUP, "%memory add The release is on Friday.",
     "%%agent\nWrite a file /plan.md with: buy milk, and then walk the dog; " + "then rest, " * 60,
-    "%agent when is the release?",
-    "%%memory /AGENTS.md\n- The release is on Monday.",
+    "%agent when is the release?", "%%memory /AGENTS.md\n- The release is on Monday.",
     "%%agent --compare memory_refresh=thread,call,delta\nwhen is the release?",
     "%%agent --compare model=short,long --keep\nwhich month is best?",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

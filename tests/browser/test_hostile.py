@@ -122,17 +122,10 @@ bad = Scripted(answers=[*words, "\\n\\n".join(hostile.KINDS["markdown"] + hostil
 %config DeepNB.max_steps = 200
 """
 SHOWN = (
-    "%agent --model bad <script>window.__hit=1</script>",
-    "%agent --model bad go on",
+    "%agent --model bad <script>window.__hit=1</script>", "%agent --model bad go on",
     "for text in hostile.SHORT[::4]:\n    get_ipython().run_line_magic('memory', 'add ' + ' '.join(clean(text).split())[:300])",
-    "%memory",
-    "%memory panel",
-    "%agent panel",
-    "%agent xray",
-    "%agent turns",
-    "%agent history",
-    "%memory show",
-)
+    "%memory", "%memory panel", "%agent panel", "%agent xray", "%agent turns", "%agent history", "%memory show",
+)  # fmt: skip
 
 
 @pytest.mark.slow

@@ -14,16 +14,10 @@ from tests.support.notebooks import FIRST, HERE
 pytestmark = [*marks("jupyterlab"), pytest.mark.slow]
 
 CELLS = (
-    "%load_ext deepnb\n%memory add I like tea",
-    "%agent The pump in hall 7 is called Berta",
-    "%agent what can you do?",
-    "%agent thanks",
-    "%agent compact",
-    '%agent history "hall 7"',
-    "%agent panel",
-    "%memory edit",
+    "%load_ext deepnb\n%memory add I like tea", "%agent The pump in hall 7 is called Berta", "%agent what can you do?",
+    "%agent thanks", "%agent compact", '%agent history "hall 7"', "%agent panel", "%memory edit",
     "%memory edit /AGENTS.md",
-)
+)  # fmt: skip
 TYPE_AND_SAVE = """
 (cell, texts) => {
   const area = cell.querySelector('textarea')

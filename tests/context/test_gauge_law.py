@@ -84,17 +84,13 @@ def compacted(turn: Turn) -> list[int]:
 
 
 WINDOWS = st.one_of(
-    st.integers(4_096, 12_000),
-    st.integers(12_000, 250_000),
-    st.integers(250_000, 1_000_000),
+    st.integers(4_096, 12_000), st.integers(12_000, 250_000), st.integers(250_000, 1_000_000),
     st.sampled_from([200_000, 1_000_000]),
-)
+)  # fmt: skip
 TRIGGERS = st.one_of(
-    st.none(),
-    st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
-    st.tuples(st.just("share"), st.floats(0.3, 1.1)),
-    st.tuples(st.just("messages"), st.integers(4, 9)),
-)
+    st.none(), st.tuples(st.just("fraction"), st.sampled_from([0.5, 0.85, 0.97, 1.0])),
+    st.tuples(st.just("share"), st.floats(0.3, 1.1)), st.tuples(st.just("messages"), st.integers(4, 9)),
+)  # fmt: skip
 
 
 @st.composite
@@ -158,16 +154,13 @@ def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, wi
     assert says in text and f"{s.rule.drawn:,} compacts" in text
 
 
-def test_room_for_thinking_is_not_lowered():
+def test_room_for_thinking_is_not_lowered_and_a_summary_and_a_flush_have_room_too():
     model = anthropic(max_tokens=20_000, thinking={"type": "enabled", "budget_tokens": 8_000})
     s = bare(model, 40_000)
     assert s.rule.trigger_tokens == s.rule.limit == 40_000 - 10_000
     while not any(map(compacted, s.turns)):
         s.run("word " * 4_000)
     assert min(n for what, n in model.sent if n and what == "answer") > 8_000
-
-
-def test_a_summary_and_a_flush_have_room_too():
     model = anthropic(max_tokens=20_000)
     s = Session(model=model, max_input_tokens=40_000)
     while not s.history():

@@ -22,10 +22,8 @@ from deepnb.values.messages import Message, ToolCall
 from tests import ROOT
 from tests.support.compactions import AT_LENGTH
 from tests.support.forks import python
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import gives, walked
+from tests.support.tables import every_row, refused
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -158,12 +156,9 @@ def test_an_end_cut_short_is_written_anew(messages: list[Message], data: st.Data
     assert keep == start and text[:keep] + more == whole
 
 
-def test_a_message_that_imitates_the_file_is_one_message() -> None:
+def test_a_message_that_imitates_the_file_is_one_and_a_file_without_lines_is_read_by_its_headings() -> None:
     messages = [Message("1", "user", IMITATION), Message("2", "assistant", "yes")]
     assert items(history.section("t", messages)) == [("user", IMITATION), ("assistant", "yes")]
-
-
-def test_a_file_without_lines_is_read_by_its_headings_and_too_many_are_not_trusted() -> None:
     plain = [Message("1", "user", "a"), Message("2", "assistant", "b")]
     old = unlike_now(history.section("t", plain))
     assert old.count(":") == 1 and items(old) == [("user", "a"), ("assistant", "b")]

@@ -21,10 +21,8 @@ from deepnb.values.turn import Event, ToolStarted
 from tests.support.caching import agent, purpose, ran, serving
 from tests.support.chat_server import Say, Use
 from tests.support.compactions import AT_LENGTH, HISTORY, Phased, Refusing, compactions, notices, session, stored_once
-from tests.support.refusals import refused
-from tests.support.scripted import call, unasked
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import call, unasked, walked
+from tests.support.tables import every_row, refused
 
 
 class FormError(Exception):
@@ -83,7 +81,7 @@ def test_what_is_not_taken_as_one_more_message_is_asked_alone(failure: Exception
     assert alone(model.summaries[0]) and not notices(s)
 
 
-def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
+def test_what_has_no_room_is_asked_alone_and_a_failure_that_comes_again_is_not_asked_twice():
     recorder = RequestRecorder()
     model = Phased(answers=["word " * 700], flush="- Ada leads", summary="in short")
     off: dict[str, Any] = {"enable_filesystem": False, "enable_subagents": False, "enable_skills": False}
@@ -94,9 +92,6 @@ def test_what_has_no_room_is_asked_alone_and_nothing_is_sent_before():
     about = [r for r in recorder.requests if re.search("<messages>|<leaving>", r.messages[-1].text)]
     assert [alone([*r.messages]) for r in about] == [True, True] and [r.tools for r in about] == [(), ()]
     assert any(r.tools for r in recorder.requests)
-
-
-def test_a_failure_that_comes_again_is_not_asked_twice():
     model = Refusing(failure=RuntimeError("down"))
     s = session(model)
     walked(s, "run a", "run b", "run c", "run d")

@@ -24,15 +24,10 @@ values = st.recursive(
 )
 taken = {"type", "at", "session", "n", "turn", "path"}
 lines = st.builds(
-    Line,
-    type=texts,
-    at=texts,
-    session=texts,
-    n=st.integers(),
-    data=st.dictionaries(texts.filter(lambda k: k not in taken), values, max_size=4),
-    turn=st.none() | st.integers(),
+    Line, type=texts, at=texts, session=texts, n=st.integers(),
+    data=st.dictionaries(texts.filter(lambda k: k not in taken), values, max_size=4), turn=st.none() | st.integers(),
     path=st.lists(texts, max_size=3).map(tuple),
-)
+)  # fmt: skip
 
 
 @given(lines)
@@ -102,32 +97,21 @@ def test_whatever_the_thread_becomes_it_reads_back(states: list[tuple[list[str],
         assert read_back(written) == state and chain.head == (state[-1] if state else None)
 
 
-def test_a_thread_that_only_grows_is_told_once() -> None:
+def test_a_thread_that_grows_is_told_once_and_a_nested_agents_messages_hang_from_the_call() -> None:
     chain, messages = Chain(), [said(str(n)) for n in range(50)]
     assert sum(len(list(chain.follow(messages[:n]))) for n in range(51)) == 50
-
-
-def test_a_message_that_changed_stands_in_the_place_of_the_first() -> None:
     chain = Chain()
     written = [*chain.follow([said("a"), said("b", "x"), said("c")]), *chain.event(Added(said("b", "y")))]
     assert read_back(written) == ["a", "b", "c"]
     assert [data.get("text") for _, data, _ in written if data.get("id") == "b"] == ["x", "y"]
     assert not list(chain.event(Added(said("b", "y"))))
-
-
-def test_a_nested_agents_messages_hang_from_the_call() -> None:
     chain = Chain()
     written = told(
-        chain,
-        Added(said("ask", "", "task-1")),
-        ToolStarted("task-1", "task", {}),
-        Added(said("n1", "", "c1"), ("task-1",)),
-        ToolStarted("c1", "ls", {}, ("task-1",)),
-        ToolEnded("c1", "ls", "two files", "ok", 0.1, ("task-1",)),
-        Added(said("n2", "two"), ("task-1",)),
-        ToolEnded("task-1", "task", "two", "ok", 0.2),
-        Added(said("result", "two", role="tool", of="task-1")),
-    )
+        chain, Added(said("ask", "", "task-1")), ToolStarted("task-1", "task", {}),
+        Added(said("n1", "", "c1"), ("task-1",)), ToolStarted("c1", "ls", {}, ("task-1",)),
+        ToolEnded("c1", "ls", "two files", "ok", 0.1, ("task-1",)), Added(said("n2", "two"), ("task-1",)),
+        ToolEnded("task-1", "task", "two", "ok", 0.2), Added(said("result", "two", role="tool", of="task-1")),
+    )  # fmt: skip
     parents = {data["id"]: data["parent"] for type_, data in written if type_ == "message"}
     assert parents == {"ask": None, "n1": "ask", "task-1/c1": "n1", "n2": "task-1/c1", "result": "ask"}
 

@@ -1,7 +1,9 @@
 """The frozen sets; what is read of a text file stands there a line each, below a heading `== NAME`."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 from tests import DATA
 
@@ -20,6 +22,12 @@ def texts(name: str) -> dict[str, list[str]]:
 def table(name: str) -> dict[str, list[list[str]]]:
     """Return heading -> rows of a file, which have ` => ` between their cells."""
     return {head: [line.split(" => ") for line in lines] for head, lines in texts(name).items()}
+
+
+def rows(name: str) -> dict[str, Any]:
+    """Return heading -> rows of a file of JSON."""
+    found: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return found
 
 
 def unescaped(line: str) -> str:

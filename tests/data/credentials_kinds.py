@@ -154,11 +154,6 @@ def _encoded(chance: Chance) -> str:
     return base64.b64encode(_password(chance).encode()).decode()
 
 
-def _json(chance: Chance) -> str:
-    held = {"k": body(chance, "b62", 32), "n": "ci", "id": 1}
-    return base64.b64encode(json.dumps(held, separators=(",", ":")).encode()).decode()
-
-
 def _filled(kind: str, template: str, mark: str, value: str) -> Sample:
     before, after = template.rsplit(mark, 1)
     return Sample(kind, before + value + after, (value,))
@@ -204,7 +199,8 @@ def _samples(chance: Chance) -> Iterator[Sample]:
         value = shape(chance, pieces)
         yield Sample("shape", SENTENCES[at % len(SENTENCES)].format(value), (value,))
     for sentence in SENTENCES[:4]:
-        value = _json(chance)
+        held = {"k": body(chance, "b62", 32), "n": "ci", "id": 1}
+        value = base64.b64encode(json.dumps(held, separators=(",", ":")).encode()).decode()
         yield Sample("json in base64", sentence.format(value), (value,))
     for template in ("aws: I / S", "I S", "| I | S |", "id I, secret S", "I:S", '("I", "S")', "key=I&other=S"):
         known, value = "AK" + "IA" + body(chance, "b32", 16), body(chance, "std", 40)

@@ -22,9 +22,7 @@ SHORT = [text for texts in KINDS.values() for text in texts]
 _LINE = 1_000_000
 LONG = [
     ("<script>window.__hit=1</script>" * (_LINE // 31))[:_LINE],
-    ("<img src=x onerror=window.__hit=1>" * (_LINE // 34))[:_LINE],
-    "<" * _LINE,
-    ("[x](javascript:window.__hit=1) " * (_LINE // 31))[:_LINE],
-    "\u202e" * _LINE,
-]
+    ("<img src=x onerror=window.__hit=1>" * (_LINE // 34))[:_LINE], "<" * _LINE,
+    ("[x](javascript:window.__hit=1) " * (_LINE // 31))[:_LINE], "\u202e" * _LINE,
+]  # fmt: skip
 """Single lines of a million characters."""

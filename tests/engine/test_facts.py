@@ -63,12 +63,9 @@ def ask(graph: Any, prompt: str, **more: Any) -> RequestRecorder:
     return recorder
 
 
-def test_the_state_backend_works_only_inside_a_run():
+def test_the_state_backend_works_only_inside_a_run_and_memory_is_read_once_in_a_thread():
     with pytest.raises(RuntimeError):
         StateBackend().download_files(["/AGENTS.md"])
-
-
-def test_memory_is_read_once_in_a_thread():
     graph = agent("ok", memory=MEMORY)
     assert "likes tea" in ask(graph, "a", files=file("likes tea")).requests[0].system
     later = ask(graph, "b", files=file("likes coffee")).requests[0].system
@@ -149,15 +146,12 @@ def test_an_exception_in_a_tool_and_a_tool_that_is_only_a_coroutine_end_the_run(
         ask(agent(call("awaits"), "never", tools=[StructuredTool.from_function(coroutine=awaits)]), "p")
 
 
-def test_a_call_whose_arguments_are_not_json_ends_the_run_and_streamed_ones_are_taken_in_part():
+def test_a_call_whose_arguments_are_not_json_ends_the_run_and_a_failed_one_leaves_its_prompt():
     wrong: Any = [{"name": "ls", "args": "path=/", "id": "c1", "error": None, "type": "invalid_tool_call"}]
     assert len(ask(agent(AIMessage("", invalid_tool_calls=wrong), "never"), "p").requests) == 1
     chunk = tool_call_chunk(name="write_file", args='{"content": "half of i', id="c1", index=0)
     message = AIMessageChunk(content="", tool_call_chunks=[chunk])
     assert (message.tool_calls[0]["args"], message.invalid_tool_calls) == ({"content": "half of i"}, [])
-
-
-def test_a_failed_run_leaves_its_prompt_in_the_thread():
     graph = agent(RuntimeError("down"), "fine")
     with pytest.raises(RuntimeError):
         ask(graph, "p")
@@ -341,11 +335,7 @@ def test_a_model_of_a_node_of_a_function_or_of_another_graph() -> None:
 
 
 def _node(state: Any) -> Any:
-    return {"messages": [_asked(state["messages"])]}
-
-
-def _asked(messages: Any) -> Any:
-    return THEIR_MODEL.invoke(messages)
+    return {"messages": [THEIR_MODEL.invoke(state["messages"])]}
 
 
 def test_what_is_only_a_coroutine() -> None:

@@ -39,7 +39,7 @@ class Whole(Scripted):
     _stream = BaseChatModel._stream
 
 
-def test_nested_agents_carry_their_path():
+def test_nested_agents_carry_their_path_and_two_side_by_side_are_told_apart():
     answers = [TASK, call("ls", id="n1", path="/"), "nested answer", "main answer"]
     s = Session(model=Paid(answers=answers))
     turn = s.run("p")
@@ -53,9 +53,6 @@ def test_nested_agents_carry_their_path():
     assert turn.text == "main answer" and [c.number for c in turn.calls] == [1, 2, 3, 4]
     assert turn.usage == Usage(40, 8, 16) and turn.budget is not None and turn.budget.parts["assistant"] > 0
     assert list(s.ledger()["agent"]) == ["main", "general-purpose", "general-purpose", "main"]
-
-
-def test_two_agents_side_by_side_are_told_apart():
     both = calls(*(call("task", at, description=at, subagent_type="general-purpose") for at in ("left", "right")))
     turn = Session(model=Scripted(answers=[both, "nested", "nested", "end"])).run("p")
     assert sorted(e.path for e in turn.events if isinstance(e, ModelStarted)) == [(), (), ("left",), ("right",)]
@@ -75,14 +72,11 @@ def test_the_summarizer_is_told_of_and_its_words_are_not():
     assert list(s.ledger()["purpose"]) == ["answer", "answer", "flush", "summary", "answer"]
 
 
-def test_a_model_that_does_not_stream_still_gives_its_text():
+def test_text_and_tokens_of_a_model_that_streams_or_reports_nothing():
     turn = Session(model=Whole(answers=[call("ls", path="/"), "all at once"])).run("p")
     assert [e.text for e in turn.events if isinstance(e, TextDelta)] == [turn.text] == ["all at once"]
     kinds = [type(e) for e in turn.events]
     assert kinds == [ModelStarted, ModelEnded, ToolStarted, ToolEnded, ModelStarted, TextDelta, ModelEnded]
-
-
-def test_what_no_provider_reported_is_counted():
     turn = Session(model=Scripted(answers=["one"])).run("p")
     assert turn.budget is not None and turn.calls[0].usage is turn.budget.reported is None
     assert turn.usage == Usage(turn.budget.total, turn.calls[0].answered, cached=None, exact=False)
@@ -147,14 +141,11 @@ def shown(events: list[Event]) -> str:
     return "\n".join(cell.last)
 
 
-def test_calls_of_a_subagent_are_in_their_own_order():
+def test_calls_of_a_subagent_and_one_that_waited_for_the_user_are_in_order():
     task = started("task", 1)
     inner: list[Event] = [asked_model(2, ("task",)), started("y", 1, ("task",)), started("x", 0, ("task",))]
     events: list[Event] = [asked_model(1), task, *inner, started("a", 0), ended("y", ("task",)), ended("x", ("task",))]
     assert cards(events) == cards(in_model_order(events)) == [("a", []), ("task", ["x", "y"])]
-
-
-def test_a_call_that_waited_for_the_user_is_shown_below_what_ran_meanwhile():
     waits = PendingCall("asks", "tool", {}, "digest", "key")
     first: list[Event] = [asked_model(1), Asked(waits), started("c", 2), started("b", 1), ended("b"), ended("c")]
     then: list[Event] = [Decided(Decision(waits, "approve")), started("later", 1), started("asks", 0)]

@@ -14,9 +14,8 @@ from deepnb.testing import ScriptedModel, call
 from deepnb.values.turn import TextDelta
 from tests.models.test_fit import ALL, strict
 from tests.support.chat_server import Say, Use
-from tests.support.functions import pay
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.scripted import pay
+from tests.support.tables import every_row, refused
 
 
 class City(BaseModel):

@@ -92,7 +92,7 @@ def test_the_first_request_in_a_notebook_has_at_most_so_many_tokens(window, most
     assert sum(tokens for _, tokens in first_request(window)) <= most
 
 
-def test_each_tool_has_a_short_description_and_the_same_parameters_of_the_same_types():
+def test_short_descriptions_have_the_same_parameters_and_arguments_are_checked_as_with_the_full_ones():
     short, full = (tools_of(asked(8_000, text)) for text in ("short", "full"))
     assert short.keys() == full.keys() == SHORT.keys() | {"task"}
     for name, piece in short.items():
@@ -104,9 +104,6 @@ def test_each_tool_has_a_short_description_and_the_same_parameters_of_the_same_t
             kinds = {one.get("type") for one in schema.get("anyOf", [schema])} - {"null"}
             assert mine["properties"][parameter]["type"] in kinds, (name, parameter)
             assert mine["properties"][parameter].get("enum") == schema.get("enum"), (name, parameter)
-
-
-def test_arguments_are_checked_and_filled_in_as_with_the_full_ones():
     calls = [
         call("write_file", file_path="/a.txt", content="one\ntwo\n"),
         call("grep", pattern="two", output_mode="content", path=None),
@@ -132,8 +129,7 @@ def test_your_own_tools_are_sent_as_you_wrote_them():
         """
         return text
 
-    s = asked(8_000, None, tools=[note_down])
-    assert "in a sentence" in tools_of(s)["note_down"].text
+    assert "in a sentence" in tools_of(asked(8_000, None, tools=[note_down]))["note_down"].text
 
 
 def test_a_subagent_with_a_model_of_its_own_goes_by_its_window():

@@ -21,14 +21,9 @@ NOISE = "\n".join(
     f"row {i}: planet {i} has mass {3 * i}, see docs/page{i}.md for tests of the database" for i in range(200)
 )
 CARRIERS = (
-    "{}",
-    "<!-- {} -->",
-    "x = 1  # {}\ny = 2",
-    "On Monday Ann wrote:\n> {}\n> Best, Ann",
-    "# README\n\nPlanets of the solar system.\n\n- {}\n",
-    NOISE + "\n{}\n" + NOISE,
-    None,  # in a JSON string
-)
+    "{}", "<!-- {} -->", "x = 1  # {}\ny = 2", "On Monday Ann wrote:\n> {}\n> Best, Ann",
+    "# README\n\nPlanets of the solar system.\n\n- {}\n", NOISE + "\n{}\n" + NOISE, None,  # in a JSON string
+)  # fmt: skip
 ASKED = "load planets.csv and summarise it"
 WORDS = texts("own_words")
 
@@ -62,8 +57,7 @@ def test_the_same_words_of_the_user_are_not_held(lang):
 
 
 def test_facts_from_a_tool_are_not_held_but_a_sentence_that_commands_over_a_broken_line_too() -> None:
-    held = [fact for fact in FACTS if unsaid([f"- {fact}"], [fact, NOISE], [ASKED])]
-    assert held == []
+    assert [fact for fact in FACTS if unsaid([f"- {fact}"], [fact, NOISE], [ASKED])] == []
     readme = ["# Contributing\nRun tests with `make test`. The suite has 12 tests.\n"]
     lines = ["- Run tests with make test", "- tests run with make test", "- the suite has 12 tests"]
     assert unsaid(lines, readme, []) == tuple(lines[:2])

@@ -35,8 +35,7 @@ def test_the_samples_are_the_frozen_ones_and_none_is_missed():
     assert len(SAMPLES) >= 260 and len({sample.kind for sample in SAMPLES}) >= 32 and len(CLEAN) >= 700
     assert hashlib.sha256(repr((SAMPLES, CLEAN)).encode()).hexdigest() == DIGEST
     assert [s for s in SAMPLES if not is_found(s)] == []
-    left = [s for s in SAMPLES if any(value in redact(s.text) for value in s.values)]
-    assert left == []
+    assert [s for s in SAMPLES if any(value in redact(s.text) for value in s.values)] == []
 
 
 def is_found(sample: Sample) -> bool:
@@ -46,15 +45,12 @@ def is_found(sample: Sample) -> bool:
     return all(any(a <= start and start + size <= b for a, b in spans) for start, size in at)
 
 
-def test_no_clean_line_is_flagged_and_a_clean_text_comes_back_as_the_same_object():
+def test_no_clean_line_is_flagged_and_what_is_redacted_says_its_kind_and_keeps_the_rest():
     """Under one in a hundred would do; there are none, so each new one is to be named here."""
     assert [line for line in CLEAN if credentials(line)] == [] and credentials("\n".join(CLEAN)) == ()
     text = "\n".join(CLEAN)
     value = {"files": [text, 1, None], "more": (text, {"n": 2.5})}
     assert redact(text) is text and redact_value(value) is value
-
-
-def test_what_is_redacted_says_its_kind_and_keeps_the_rest():
     key = "gh" + "p_" + "a1B2c3D4e5F6" * 3
     assert redact(f"- token: `{key}`, rotate it") == "- token: `[redacted: GitHub token]`, rotate it"
     assert redact("password = hunter2\nrows = 8") == "password = [redacted: password]\nrows = 8"
@@ -69,16 +65,13 @@ def test_redacting_twice_is_redacting_once(kind):
         assert once != sample.text and credentials(once) == () and redact(once) is once
 
 
-def test_findings_tell_the_line_and_not_the_value():
+def test_findings_tell_the_line_and_not_the_value_also_in_nested_values():
     for sample in (*SAMPLES, *PRACTICE, *JUDGE):
         text = f"first\n\n{sample.text}"
         findings = credentials(text)
         said = refusal(findings, "/AGENTS.md") + repr(findings)
         assert "\n" not in said and not any(value in said for value in sample.values)
         assert all(f.line == text.count("\n", 0, f.start) + 1 for f in findings)
-
-
-def test_a_value_under_a_telling_key_is_found_in_nested_values():
     call: dict[str, Any] = {"name": "connect", "args": {"user": "ann", "password": "hunter2", "tables": ["a", "b"]}}
     clean: Any = redact_value(call)
     assert clean["args"] == {"user": "ann", "password": "[redacted: password]", "tables": ["a", "b"]}
@@ -181,10 +174,7 @@ def test_a_refusal_names_the_reason(text, reason):
     assert said.startswith(f"not written to /AGENTS.md: it holds {reason} (line 2); ")
 
 
-LOOKS_SO = [re.sub("§(.+?)§", drawn, text) for text in texts("credentials_none")["looks like one"]]
-
-
-@every_row("text", LOOKS_SO)
+@every_row("text", [re.sub("§(.+?)§", drawn, text) for text in texts("credentials_none")["looks like one"]])
 def test_ids_digests_paths_and_code_are_clean(text):
     assert credentials(text) == ()
 

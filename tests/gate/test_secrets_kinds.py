@@ -71,11 +71,8 @@ def test_a_value_in_two_parts_is_one_mark() -> None:
     (found,) = credentials(text)
     assert (found.line, text[found.start : found.end].startswith(half)) == (2, True)
     for clean in (
-        'x = ("We read the file "\n     "and write it.")',
-        'x = ["name1", "name2"]',
-        "'a' 'b'",
-        '"""doc"""\n"""doc2"""',
-    ):
+        'x = ("We read the file "\n     "and write it.")', 'x = ["name1", "name2"]', "'a' 'b'", '"""doc"""\n"""doc2"""',
+    ):  # fmt: skip
         assert credentials(clean) == ()
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.approvals import ASK, TWO
 from tests.support.kernels import WIDGET, Cell, Kernel
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 
 @pytest.fixture
@@ -138,8 +138,7 @@ def test_it_lists_the_calls_of_all_threads_by_the_numbers_that_are_typed(shell: 
     rows = [line.split() for line in told.splitlines() if "write_file(" in line]
     assert [(row[0], row[1]) for row in rows] == [("main", "1"), ("side", "2")]
     assert "outside: asks before calls that can't be undone" in told
-    threads = shell.ok("%agent threads")
-    assert threads.count("needs approval") == 2
+    assert shell.ok("%agent threads").count("needs approval") == 2
     shell.ok("%agent approve 2")
     assert shell.ok("%agent threads").count("needs approval") == 1
     enter(shell, "%agent switch main", "%agent approve")

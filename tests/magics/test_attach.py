@@ -9,9 +9,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 import deepnb
 from tests.support.graphs import GRAPHS, Kind
 from tests.support.hints import refused_hints
+from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.walks import enter
-from tests.support.wings import wing
+from tests.support.tables import wing
 
 SETUP = """
 from langchain.agents import create_agent
@@ -94,11 +94,9 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
     asked = shell.ok("%agent graph")
     assert asked.startswith("graph · 4 nodes") and "layer" not in asked and "the model" not in asked
     assert [line.split() for line in asked.splitlines()[4:8]] == [
-        ["__start__", "→", "plan"],
-        ["plan", "⇢", "__end__", "⇢", "act"],
-        ["act", "→", "__end__", "runs", "next"],
+        ["__start__", "→", "plan"], ["plan", "⇢", "__end__", "⇢", "act"], ["act", "→", "__end__", "runs", "next"],
         ["__end__"],
-    ]
+    ]  # fmt: skip
     shell.ok("%agent resume 4")
     shell.run("%agent go on")
     shell.ok("%agent resume 5")
@@ -106,11 +104,8 @@ made = made.add_conditional_edges("plan", lambda state: "act", ["act", END]).add
     assert "runs next" not in graph
     rows = [line.split() for line in graph.splitlines()[-4:]]
     assert rows == [
-        ["hall", "1", "4"],
-        ["hall", "2", "5"],
-        ["steps", "1", "['plan']"],
-        ["steps", "2", "['plan',", "'plan']"],
-    ]
+        ["hall", "1", "4"], ["hall", "2", "5"], ["steps", "1", "['plan']"], ["steps", "2", "['plan',", "'plan']"],
+    ]  # fmt: skip
     for command in ("%agent", "%agent budget"):
         assert "no model calls yet in this thread" in shell.ok(command)
     shown = shell.ok("%agent dashboard")
@@ -144,8 +139,7 @@ def test_each_graph_has_threads_of_its_own(shell: Shell) -> None:
     assert deepnb.current() is not own
     enter(shell, "%agent Book one", "%agent resume 1", "%agent fork b")
     assert "b" in shell.ok("%agent threads")
-    back = shell.ok("%agent use offline")
-    assert "back in thread main of deepnb's agent" in back
+    assert "back in thread main of deepnb's agent" in shell.ok("%agent use offline")
     assert deepnb.current() is own and "hello" in shell.ok("%agent turns")
     assert "thread thread-3 on halls" in shell.ok("%agent use halls"), "a new one, since b had turns"
     assert "Book one" in shell.ok("%agent threads")

@@ -21,10 +21,11 @@ from deepnb.views.skills import GRANTS, findings_view, skills_view
 from deepnb.widgets.actions import ActionPanel
 from deepnb.widgets.progress import Progress
 from deepnb.widgets.screen import Screen
+from tests.data import rows
 from tests.support.screen import below
+from tests.support.scripted import enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 RUNS = ("resume", "approve", "reject", "edit", "explain", "fix")
 """Subcommands that run a turn or let it go on: they stream, and stand in no table."""
@@ -140,23 +141,7 @@ def test_a_mistake_is_one_line_and_nothing_is_lost(shell: Shell, monkeypatch: py
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     enter(shell, "%memory add I like tea", "%agent thanks")
     before, wrong = shell.session.snapshot, []
-    for typed, told in (
-        ("%agent use nosuch:model", "no model 'nosuch:model': %agent use"),
-        ("%agent use openai:gpt-5.2", "openai models need a key in OPENAI_API_KEY: %agent key openai asks for it, or"),
-        ("%agent --model nosuch hello there", "no model 'nosuch'"),
-        ("%agent --thread nosuch hello there", "no thread 'nosuch': %agent new nosuch"),
-        ("%%agent\n", "cell body is empty"),
-        ("%%agent what is this\nbody", "the %%agent line takes only options, not 'what is this'"),
-        ("%agent resume", "nothing to resume in this thread: %agent PROMPT starts a turn"),
-        ("%agent switch nosuch", "no thread 'nosuch'"), ("%agent new main", "a thread 'main' already exists"),
-        ("%agent rewind 7", "no turn 7: thread main has turns 1 to 1"),
-        ("%memory show /none.md", "no file /none.md: %%memory /none.md writes it"),
-        ("%memory add --to x.md text", "'x.md' is not the path of a file"),
-        ("%%memory ../x.md\ntext", "'../x.md' is not the path of a file"), ("%%memory\ntext", "%%memory needs PATH"),
-        ("%memory promote x", "'x' is not a number: %memory promote [N...] [--yes]"),
-        ("%skills show nosuch", "no skill 'nosuch' (skills: none yet): %skills new nosuch"),
-        ("%skills new ../up", "'../up'"),
-    ):  # fmt: skip
+    for typed, told in rows("typed_lines")["mistakes in a shell"]:
         said = shell.fails(typed)
         if told not in said or shell.session.snapshot != before:
             wrong.append((typed, said))
@@ -259,8 +244,7 @@ def test_a_search_that_takes_long_says_what_is_being_done(shell: Any, monkeypatc
         return hits(*args, **options)
 
     monkeypatch.setattr(shell.session.memory, "search_hits", slow)
-    told = shell.ok("%memory search gateway")
-    assert told.startswith("note: updating the index ...\nsearch: gateway")
+    assert shell.ok("%memory search gateway").startswith("note: updating the index ...\nsearch: gateway")
 
 
 RULES = "# Mine\n\n" + "- a rule of mine that took an evening to find\n" * 20
@@ -314,9 +298,9 @@ def test_what_is_on_the_users_disk_is_removed_after_a_second_word(shell: Shell, 
 
 
 def test_in_the_kernel_it_is_removed_at_once_and_can_be_restored(shell: Shell) -> None:
-    shell.ok("%memory add I like tea")
-    shell.ok("%memory rm /AGENTS.md")
+    enter(shell, "%memory add likes tea", "%memory rm /AGENTS.md")
     assert "likes tea" not in shell.ok("%memory")
+    assert "+- likes tea" in shell.ok("%memory revert 2") and "likes tea" in shell.ok("%memory")
 
 
 PATH = "/skills/{}/SKILL.md"
@@ -361,17 +345,11 @@ def test_a_panel_button_does_what_the_magic_does(shell):
     assert [len(row.children[1].children) for row in panel._list.children] == [2, 0, 0]
 
 
-def test_what_a_row_says():
+def test_what_a_row_says_and_what_is_to_be_mended_in_text_and_html():
     skill = Skill(
-        "one",
-        "Reports.",
-        PATH.format("one"),
-        compatibility="pandas",
-        allowed_tools=("ls", "Bash(git add:*)"),
-        source="mine",
-        overrides=("/base/one/SKILL.md",),
-        notes=("x is no field",),
-    )
+        "one", "Reports.", PATH.format("one"), compatibility="pandas", allowed_tools=("ls", "Bash(git add:*)"),
+        source="mine", overrides=("/base/one/SKILL.md",), notes=("x is no field",),
+    )  # fmt: skip
     texts = {skill.path: "a b c"}
 
     def facts(read: SkillRead | None) -> tuple[str, ...]:
@@ -379,12 +357,9 @@ def test_what_a_row_says():
         return skills_view([skill], lambda t: len(t.split()), texts=texts, reads=reads).rows[0].facts
 
     assert facts(None) == (
-        "3 tokens more if read",
-        "from mine, overrides /base/one/SKILL.md",
-        f"asks for ls, Bash(git add:*): {GRANTS}",
-        "needs: pandas",
-        "note: x is no field",
-    )
+        "3 tokens more if read", "from mine, overrides /base/one/SKILL.md", f"asks for ls, Bash(git add:*): {GRANTS}",
+        "needs: pandas", "note: x is no field",
+    )  # fmt: skip
     assert facts(SkillRead((2,), 155, 155))[1] == "read in turn 2"
     assert facts(SkillRead((1, 2, 4), 100, 155))[1] == "partly read in turns 1-2, 4: 100 of 155 lines"
     assert facts(SkillRead((3,), 0, 6, changed=True, pinned=True))[1] == "pinned in turn 3; changed since"
@@ -393,17 +368,11 @@ def test_what_a_row_says():
     for fact in facts(None):
         assert fact in view.text()
     assert "from mine, overrides" in view.html()
-
-
-def test_what_is_to_be_mended_is_said_in_full_in_text_and_html():
-    """In a DataFrame it was cut after fifty characters, what to write first of all."""
+    # In a DataFrame it was cut after fifty characters, what to write first of all.
     long = "write " + "name: a-good-one " * 20
     view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
     assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
     assert view.text().splitlines()[1:] == [
-        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>",
-        f"      {long.strip()}",
-        "  note: /s/b: odd",
-        "      mend",
-    ]
+        "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>", f"      {long.strip()}", "  note: /s/b: odd", "      mend",
+    ]  # fmt: skip
     assert long.strip() in view.html() and "<b>wrong" not in view.html()

@@ -10,8 +10,8 @@ from traitlets.config import Config
 from deepnb.magics import complete
 from deepnb.magics.complete import candidates
 from deepnb.magics.usage import LEFT_OUT, TOOL_WORDS
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.data import rows
+from tests.support.tables import every_row, wing
 
 WORDS = {
     "model": ("anthropic:claude-sonnet", "openai:gpt-5", "offline", "my_graph"), "thread": ("main", "york-2"),
@@ -43,50 +43,27 @@ OPTS = [name for name in OPTS if f"%agent {name}" not in LEFT_OUT]
 
 
 @every_row(("magic", "line", "offers"), [
-    ("agent", "", SUBS + OPTS), ("agent", "t", ["threads", "turns", "transcript", "tools"]), ("agent", "--", OPTS),
-    ("agent", "--m", ["--model", "--max-steps"]), ("agent", "--raw --r", []),
-    ("agent", "--raw ", [o for o in OPTS if o != "--raw"]), ("agent", "--model ", list(WORDS["model"])),
-    ("agent", "--model anthropic:cl", ["anthropic:claude-sonnet"]),
-    ("agent", "--model=o", ["--model=openai:gpt-5", "--model=offline"]),
-    ("agent", "--format ", ["markdown", "text", "json", "code"]), ("agent", "--format=j", ["--format=json"]),
+    *rows("completions")["lines"],
+    ("agent", "", SUBS + OPTS),
+    ("agent", "--", OPTS),
+    ("agent", "--raw ", [o for o in OPTS if o != "--raw"]),
+    ("agent", "--model ", list(WORDS["model"])),
     pytest.param("agent", "--compare memory_r", ["memory_refresh=thread,call,delta"], marks=wing("compare")),
     pytest.param("agent", "--compare=enable_m", ["--compare=enable_memory=on,off"], marks=wing("compare")),
-    ("agent", "--thread york-", ["york-2"]), ("agent", "--as ", []), ("agent", "--raw what is ", []),
     ("agent", "use ", [*WORDS["model"], "--base-url", "--max-tokens", "--temperature", "--timeout", "--messages-key",
      "--header"]),
-    ("agent", "use off", ["offline"]), ("agent", "switch ", ["main", "york-2"]), ("agent", "fork ", ["--at"]),
-    ("agent", "rewind 3 ", ["--memory"]), ("agent", "rewind 3 --memory ", []),
-    ("agent", "resume ", ["again", "skip"]),
     pytest.param("agent", "jobs ", ["stop", "join"], marks=wing("compare")),
-    pytest.param("agent", "jobs stop ", ["1", "2"], marks=wing("compare")), ("agent", "help ne", ["new"]),
+    pytest.param("agent", "jobs stop ", ["1", "2"], marks=wing("compare")),
     pytest.param("agent", "help comp", ["compact", "compaction", "compare"], marks=wing("course")),
-    ("agent", "subagents ", ["add", "remove", "critic", "critical", "--yes"]),
-    ("agent", "subagents remove cr", ["critic", "critical"]),
-    ("agent", "tools ", ["ask", "allow", "deny", "outside", "writes", "read-only", "add", "remove", "off", "on"]),
-    ("agent", "tools off wr", ["write_file"]), ("agent", "tools a", ["ask", "allow", "add"]),
-    ("agent", "tools deny write_file ", []),
-    ("agent", "tools add ", ["double", "look", "mcp:", "--name", "--env", "--timeout"]),
-    ("agent", "tools add double l", ["look"]), ("agent", "tools add mcp:python ", []),
-    ("agent", "tools remove ", ["f", "calc"]), ("agent", "what th", []), ("agent", "-- th", []), ("agent", "new", []),
-    ("memory", "", MEMORY), ("memory", "show /", ["/AGENTS.md", "/memory/my.md"]), ("memory", "add ", ["--to"]),
-    ("memory", "add --to /m", ["/memory/my.md"]), ("memory", "add some text ", []), ("memory", "nosuch ", []),
-    ("skills", "s", ["show"]), ("skills", "show ", ["tidy-data", "plots"]), ("skills", "new ", []),
-    ("agent", "rewind ", ["3", "2", "1", "--memory"]), ("agent", "fork idea --at ", ["3", "2", "1"]),
-    ("agent", "xray ", ["3", "2", "1", "3.2", "3.1"]), ("agent", "xray 3.", ["3.2", "3.1"]),
-    ("agent", "history --bring ", ["2", "1", "none"]), ("memory", "diff ", ["3", "2", "1"]),
-    ("memory", "diff 1 ", ["3", "2", "1"]), ("memory", "revert ", ["12", "11", "3"]),
-    ("memory", "revert 1", ["12", "11"]), ("memory", "accept ", ["p1"]), ("memory", "drop ", ["p1"]),
-    ("skills", "add ", ["clear-plot", "--yes"]), ("skills", "validate ", ["tidy-data", "plots"]),
+    ("memory", "", MEMORY),
 ])  # fmt: skip
 def test_a_line_is_offered_what_fits_there(magic, line, offers):
-    word = line.rpartition(" ")[2]
-    assert candidates(magic, line, word, there_are) == offers
+    assert candidates(magic, line, line.rpartition(" ")[2], there_are) == offers
 
 
 @every_row(("magic", "line", "offers"), [
-    ("agent", "", OPTS), ("agent", "s", []), ("agent", "--format ", ["markdown", "text", "json", "code"]),
-    ("agent", "use ", []), ("memory", "/A", ["/AGENTS.md"]), ("memory", "/AGENTS.md ", []),
-    ("skills", "t", ["tidy-data"]),
+    *rows("completions")["heads of cells"],
+    ("agent", "", OPTS),
 ])  # fmt: skip
 def test_the_head_of_a_cell_takes_no_subcommands(magic, line, offers):
     assert candidates(magic, line, line.rpartition(" ")[2], there_are, cell=True) == offers
@@ -108,18 +85,7 @@ def offered(shell, cell):
         return [cell[: c.start] + c.text for c in shell.Completer.completions(cell, at) if c._origin == "deepnb"]
 
 
-@every_row(("cell", "offers"), [
-    ("%agent th|", ["%agent threads"]), ("x = 1\n    %agent th|\ny = 2", ["x = 1\n    %agent threads"]),
-    ("x = %agent th|", ["x = %agent threads"]), ("%agent use anthropic:c|", ["%agent use anthropic:claude-sonnet"]),
-    ("%agent --model=anthropic:c| hi", ["%agent --model=anthropic:claude-sonnet"]),
-    ("%agent switch york-|", ["%agent switch york-2"]), ("%memory show /mem|", ["%memory show /memory/my.md"]),
-    ("%skills show |", ["%skills show tidy-data", "%skills show plots"]),
-    ("%%agent --fo|\nwhat is this?\n", ["%%agent --format"]),
-    ("%%agent --format j|\nwhat is this?\n", ["%%agent --format json"]),
-    ("\n%%memory /A|\n- tea", ["\n%%memory /AGENTS.md"]), ("%%agent\nth|", []), ("%%agent\n%agent th|", []),
-    ("%%agent --raw\n--fo|", []), ("%%agent --raw\n%%agent --fo|", []), ("%%time\n%agent th|", []),
-    ("%agent what th|", []), ("agent th|", []), ("%agents th|", []),
-])  # fmt: skip
+@every_row(("cell", "offers"), rows("completions")["in a shell"])
 def test_a_real_shell_offers_it(shell, cell, offers):
     assert offered(shell, cell) == offers
 
@@ -138,14 +104,7 @@ def test_a_prompt_is_offered_the_kernels_names(shell):
     assert any("planets_by_mass" in text for text in found)
 
 
-@every_row(("cell", "offers"), [
-    ("%%agent --raw\nmean of un|", ["%%agent --raw\nmean of unit price", "%%agent --raw\nmean of units"]),
-    ("%%agent\nmean of {sales[|", ["%%agent\nmean of {sales[unit price]}", "%%agent\nmean of {sales[units]}"]),
-    ("%%agent\nmean of {sales[unit p| here", ["%%agent\nmean of {sales[unit price]}"]),
-    ("%agent --raw mean of uni|", ["%agent --raw mean of unit price", "%agent --raw mean of units"]),
-    ("%%agent\nmean of |", []), ("%%agent un|\nmean", []), ("%agent switch un|", []), ("%memory add un|", []),
-    ("%%time\nun|", []), ("un|", []),
-])  # fmt: skip
+@every_row(("cell", "offers"), rows("completions")["columns of tables"])
 def test_a_prompt_is_offered_the_columns_of_tables(shell, cell, offers):
     words = ("{sales[units]}", "{sales[unit price]}")
     complete.install(shell, lambda kind: words if kind == "column" else ())

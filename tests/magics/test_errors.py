@@ -10,9 +10,8 @@ import pytest
 
 from tests import IMPORT_TESTS
 from tests.support.kernels import Cell, Kernel
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, walked
 from tests.support.shells import Shell
-from tests.support.walks import walked
 
 MISSPELT = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['appel']"
 CORRECTED = "prices = {'apple': 1.2, 'pear': 0.8}\ntotal = prices['apple']"

@@ -330,11 +330,8 @@ def test_control_c_stops_a_turn_with_one_line_and_it_goes_on(tmp_path: Path) -> 
     with closing(child):
         shown()
         before = (
-            "%load_ext deepnb",
-            IMPORT_TESTS.strip(),
-            "from tests.support.endless import Endless",
-            "slow = Endless()",
-        )
+            "%load_ext deepnb", IMPORT_TESTS.strip(), "from tests.support.endless import Endless", "slow = Endless()",
+        )  # fmt: skip
         for line in (*before, "%agent use slow"):
             child.sendline(line)
             shown()

@@ -13,30 +13,21 @@ from deepnb.magics.usage import MAGICS, SUBCOMMANDS, subcommand, subcommands, us
 from deepnb.values.errors import DeepnbError
 from deepnb.values.wings import part
 from tests import DATA
-from tests.support.refusals import refused
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.data import rows
+from tests.support.tables import every_row, refused, wing
 
 SETS = json.loads((DATA / "mistyped_lines.json").read_text("utf-8"))
 """Written by hand by somebody who did not know the rule: `practice` before it was finished, `judge` after that."""
+
+
+PARSE: dict[str, Any] = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
 
 
 def lines(kind: str) -> list[str]:
     return [line for one in SETS.values() for line in one[kind]]
 
 
-@every_row("prompt", [
-    "what is this?", "'tis the season", 'say "hi', "new york is big?", "history of Rome", "history, please",
-    "help compaction along", "help compaction?", "-5 degrees in C and F?", "- first\\n- second",
-    "a {b} \\frac{c}{d} $x$ C:\\new\\", "theads are great", "what does --raw do?", "subagents remove all of them",
-    "tools ask Ana about it", "tools add 3 and 4 for me", "tools remove 2 rows, please", "fix the plot",
-    "explain memory", "explain list", "fix 3", "Fix it", "explain main", "code review", "code the plot",
-    "explain this error", "fix all", "memory leak in pandas", "record the meeting notes please",
-    "export the chart to chart.html", "open the file data.json and tell me what is in it",
-    "persist in asking me for the name of the.db", "replay what we did in talk.jsonl",
-    "package holidays are cheaper, aren't they", "open source vs. closed source", "open data.csv and plot it",
-    "mount /data on the server", "record profits of 3.5", *lines("prompts"),
-])  # fmt: skip
+@every_row("prompt", [*rows("typed_lines")["prompts"], *lines("prompts")])
 def test_a_prompt_is_taken_as_typed(prompt):
     assert parse_agent(f"  {prompt} ") == AgentRun(prompt)
 
@@ -47,17 +38,11 @@ def use(**given: Any) -> Command:
 
 
 @every_row(("line", "command"), [
-    ("", Command("status")), ("use", use()), ("use anthropic:claude-sonnet", use(model="anthropic:claude-sonnet")),
+    *((line, Command(*command)) for line, command in rows("typed_lines")["subcommands"]),
+    ("use", use()),
+    ("use anthropic:claude-sonnet", use(model="anthropic:claude-sonnet")),
     ("use m --base-url http://h/v1", use(model="m", base_url="http://h/v1")),
     ("use --base-url=http://h/v1 m", use(model="m", base_url="http://h/v1")),
-    ("new", Command("new", {"name": None, "empty": False, "shared": False})),
-    ("new --empty", Command("new", {"name": None, "empty": True, "shared": False})),
-    ("new york --shared --empty", Command("new", {"name": "york", "empty": True, "shared": True})),
-    ("fork b --at 3", Command("fork", {"name": "b", "at": 3})),
-    ("fork --at=3 b", Command("fork", {"name": "b", "at": 3})),
-    ("rewind 0 --memory", Command("rewind", {"turn": 0, "memory": True})),
-    ("resume skip", Command("resume", {"choice": "skip"})), ("turns 3", Command("turns", {"which": "3"})),
-    ('turns "left out"', Command("turns", {"which": '"left out"'})),
     pytest.param(
         "open a.jsonl", Command("open", {"path": "a.jsonl", "thread": None, "list": False}), marks=wing("open")
     ),
@@ -65,23 +50,6 @@ def use(**given: Any) -> Command:
         "list": False}), marks=wing("open")),
     pytest.param("open postgresql://u@h/d --list", Command("open", {"path": "postgresql://u@h/d", "thread": None,
         "list": True}), marks=wing("open")),
-    ("budget", Command("budget", {"items": False})), ("history", Command("history", {"search": None, "bring": None})),
-    ("history moons", Command("history", {"search": "moons", "bring": None})),
-    ('history "most moons" "Jupiter"', Command("history", {"search": '"most moons" "Jupiter"', "bring": None})),
-    ("history --bring 1:2,5-7", Command("history", {"search": None, "bring": "1:2,5-7"})),
-    ("history --bring=none", Command("history", {"search": None, "bring": "none"})),
-    ("xray", Command("xray", {"at": None})), ("xray 3.12", Command("xray", {"at": "3.12"})),
-    ("approve 2 --thread", Command("approve", {"which": "2", "thread": True, "skill": False})),
-    ("reject 2 it's wrong", Command("reject", {"what": "2 it's wrong"})),
-    ('edit 1 {"a": "it\'s"}', Command("edit", {"what": '1 {"a": "it\'s"}'})),
-    ("panel threads", Command("panel", {"what": "threads"})), ("help", Command("help", {"words": None})),
-    ("explain", Command("explain")), (" fix ", Command("fix")), ("code 2", Command("code", {"number": 2})),
-    ("subagents", Command("subagents", {"what": None, "yes": False})),
-    ("subagents add critic Finds faults, all", Command("subagents", {"what": "add critic Finds faults, all",
-     "yes": False})),
-    ("subagents add my agents/x.md", Command("subagents", {"what": "add my agents/x.md", "yes": False})),
-    ("subagents --yes remove critic", Command("subagents", {"what": "remove critic", "yes": True})),
-    ("subagents add DIR --yes", Command("subagents", {"what": "add DIR", "yes": True})),
     *(
         (f"tools {what}", Command("tools", {"what": what}))
         for what in (
@@ -96,13 +64,6 @@ def use(**given: Any) -> Command:
             "read-only",
         )
     ),
-    ("help compaction", Command("help", {"words": "compaction"})),
-    ("help memory diff", Command("help", {"words": "memory diff"})),
-    ("help %memory diff", Command("help", {"words": "%memory diff"})),
-    ('help "key facts"', Command("help", {"words": '"key facts"'})),
-    ("help session.fork", Command("help", {"words": "session.fork"})),
-    ("help --bg", Command("help", {"words": "--bg"})), ("new -h", Command("help", {"words": "new"})),
-    ("--help", Command("help", {"words": None})),
 ])  # fmt: skip
 def test_a_subcommand_whose_arguments_fit_is_that_subcommand(line, command):
     assert parse_agent(line) == command
@@ -129,60 +90,9 @@ def test_options_stand_before_the_prompt(line, run):
         assert parse_agent(line) == run
 
 
-MISTAKES = [
-    ("news", "no subcommand 'news': type %agent new, or %agent -- news to send it as a prompt"),
-    ("Status", "no subcommand 'Status': type %agent status, or %agent -- Status to send it as a prompt"),
-    ("udno", "no subcommand 'udno': type %agent undo, or %agent -- udno to send it as a prompt"),
-    ("rewind", "rewind needs N: usage: %agent rewind N [--memory], or %agent -- rewind to send it as a prompt"),
-    ("history --bring 1:x",
-     "--bring '1:x' is not valid: usage: %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
-    ("history --bring", "--bring needs a value: usage: %agent history [SEARCH] [--bring SECTION[:MESSAGES]|none]"),
-    ("rewind 3 --memroy", "rewind has no option '--memroy': usage: %agent rewind N [--memory]"),
-    (
-        "panel memroy",
-        "invalid arguments in 'panel memroy': usage: %agent panel [memory|budget|history|skills|prompt|threads|approvals], "
-        "or %agent -- panel memroy to send it as a prompt",
-    ),
-    ("swich main",
-     "no subcommand 'swich': usage: %agent switch NAME, or %agent -- swich main to send it as a prompt"),
-    ("memory log", "no subcommand 'memory': type %memory log, or %agent -- memory log to send it as a prompt"),
-    ("skills", "no subcommand 'skills': type %skills, or %agent -- skills to send it as a prompt"),
-    ("--modle x hi", "no option '--modle': type --model, or -- before a prompt"),
-    ("--model", "--model needs a value: type --model M"),
-    ("--model --raw hi", "--model needs a value: type --model M"),
-    ("--raw=yes hi", "--raw takes no value: type --raw"),
-    ("--as 1x hi", "--as '1x' is not a valid variable name: type --as NAME, e.g. --as answer"),
-    ("--as class hi", "--as 'class' is not a valid variable name: type --as NAME, e.g. --as answer"),
-    ("--format foo hi", "unknown format 'foo': type --format markdown|text|json|code|schema:NAME"),
-    ("--format schema: hi", "unknown format 'schema:': type --format markdown|text|json|code|schema:NAME"),
-    ("--max-steps x hi", "--max-steps 'x' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
-    ("--max-steps 0 hi", "--max-steps '0' is not a whole number above 0: type --max-steps N, e.g. --max-steps 20"),
-    ("--quiet", "the prompt is empty: type %agent PROMPT, or a prompt below %%agent"),
-]  # fmt: skip
-
-
-@every_row(("parse", "line", "says"), [
-    *((parse_agent, *mistake) for mistake in MISTAKES),
-    (parse_memory, "shwo", "no subcommand 'shwo': type %memory show"),
-    (parse_memory, "ad tea", "no subcommand 'ad': type %memory add"),
-    (parse_memory, "add", "invalid arguments in 'add': usage: %memory add [--to PATH] TEXT..."),
-    (parse_memory, "add --to /t.md", "invalid arguments in 'add --to /t.md': usage: %memory add [--to PATH] TEXT..."),
-    (parse_memory, "diff a", "invalid arguments in 'diff a': usage: %memory diff [A [B]]"),
-    (
-        parse_memory,
-        "zzz",
-        "no subcommand 'zzz': type %memory with one of panel, show, add, diff, log, revert, why, edit, load, save, "
-        "rm, forget, "
-        "pending, accept, drop, keep, sources, search, daily, flush, promote, help",
-    ),
-    (parse_memory, "/A.md",
-     "no subcommand '/A.md': type %memory show /A.md, or %%memory /A.md as the first line of a cell"),
-    (parse_skills, "lst", "no subcommand 'lst': type %skills list"),
-    (parse_skills, "show", "invalid arguments in 'show': usage: %skills show NAME"),
-])  # fmt: skip
-def test_a_mistake_is_one_line_that_says_what_to_type(parse, line, says):
-    error = refused("", parse, line)
-    assert error.typed == says and "\n" not in says
+@every_row(("magic", "line", "says"), rows("typed_lines")["mistakes"])
+def test_a_mistake_is_one_line_that_says_what_to_type(magic, line, says):
+    assert refused("", PARSE[magic], line).typed == says and "\n" not in says
 
 
 @every_row(("parse", "line", "body", "says"), [
@@ -195,30 +105,9 @@ def test_a_cell_that_is_no_prompt_and_writes_nothing_is_one_line(parse, line, bo
     refused(says, parse, line, body)
 
 
-@every_row(("line", "command"), [
-    ("", Command("picture")), ("panel", Command("panel")), ("show", Command("show", {"path": None})),
-    ("show /memory/my notes.md", Command("show", {"path": "/memory/my notes.md"})),
-    ("add 'tis \"so", Command("add", {"text": "'tis \"so", "to": None})),
-    ("add it's really?", Command("add", {"text": "it's really?", "to": None})),
-    ("add --to /t.md  tea, not coffee", Command("add", {"text": "tea, not coffee", "to": "/t.md"})),
-    ("add tea --to /t.md", Command("add", {"text": "tea", "to": "/t.md"})),
-    ("add -- --to is an option", Command("add", {"text": "--to is an option", "to": None})),
-    ("add --dry-run is safe", Command("add", {"text": "--dry-run is safe", "to": None})),
-    ("diff", Command("diff", {"a": None, "b": None})), ("diff 2 4", Command("diff", {"a": 2, "b": 4})),
-    ("sources", Command("sources", {"what": None, "name": None})),
-    ("sources add project", Command("sources", {"what": "add", "name": "project"})),
-    ("sources remove my notes/a.md", Command("sources", {"what": "remove", "name": "my notes/a.md"})),
-    ("forget the cat --yes", Command("forget", {"text": "the cat", "yes": True})),
-    ("load my notes.md", Command("load", {"file": "my notes.md", "to": None})),
-    ("load my notes.md --to /b.md", Command("load", {"file": "my notes.md", "to": "/b.md"})),
-    ("load --to=/b.md my notes.md", Command("load", {"file": "my notes.md", "to": "/b.md"})),
-    ("save out.md --yes --from /b.md", Command("save", {"file": "out.md", "from": "/b.md", "yes": True})),
-    ("save --yes out dir --from /b.md", Command("save", {"file": "out dir", "from": "/b.md", "yes": True})),
-    ("save 'out dir'", Command("save", {"file": "out dir", "from": None, "yes": False})),
-    ("help add", Command("help", {"words": "add"})), ("add -h", Command("help", {"words": "add"})),
-])  # fmt: skip
+@every_row(("line", "command"), rows("typed_lines")["of memory"])
 def test_memory_takes_its_subcommands(line, command):
-    assert parse_memory(line) == command
+    assert parse_memory(line) == Command(*command)
 
 
 @every_row(("parse", "given", "taken"), [
@@ -277,9 +166,6 @@ def test_the_usage_is_made_from_the_rows(magic):
         assert any(line.startswith(f"  {sub.name} ") for line in lines), sub
         assert usage_text(magic, sub.name) == f"%{magic} {sub.usage}\n    {sub.help}"
     assert len(text.split("examples\n")[1].splitlines()) == 3
-
-
-PARSE: dict[str, Any] = {"agent": parse_agent, "memory": parse_memory, "skills": parse_skills}
 
 
 def test_the_examples_of_the_help_are_what_they_say():

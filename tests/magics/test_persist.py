@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.approvals import ASK
+from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.walks import enter
 
 
 @pytest.fixture(autouse=True)

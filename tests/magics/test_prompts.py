@@ -17,6 +17,7 @@ from IPython.display import Image
 from deepnb.magics.interpolate import FilledPrompt, code_and_math, fill
 from deepnb.values.image import LARGEST
 from deepnb.workshop.describe import describe
+from tests.data import rows
 from tests.support.images import jpeg, png
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
@@ -184,32 +185,12 @@ KNOWN = {
 }  # fmt: skip
 
 
-@every_row(("text", "becomes", "filled"), [
-    ("{x}", "7", ("x",)),
-    ("hello {name}, {name} and {x}", "hello Ada, Ada and 7", ("name", "x")), ("{thing.size}", "3", ("thing.size",)),
-    ("{row[a]} {row['a']} {row[\"a\"]}", "1 1 1", ("row[a]", "row['a']", 'row["a"]')),
-    ("{row[two words]} {row[1]}", "2 one", ("row[two words]", "row[1]")),
-    ("{row[deep][0][z][-1]}", "5", ("row[deep][0][z][-1]",)), ("{größe}", "5", ("größe",)), ("{_}", "last", ("_",)),
-    ("file_{name}.csv", "file_Ada.csv", ("name",)), ("costs ${x}", "costs $7", ("x",)),
-    ("${name} and ${x}", "$Ada and $7", ("name", "x")), ("$5 and {x} costs $6", "$5 and 7 costs $6", ("x",)),
-    ("US$5+{x}=US$6", "US$5+7=US$6", ("x",)), ("a ` alone and {x}", "a ` alone and 7", ("x",)),
-    ("a ` here\n\n{x} and ` there", "a ` here\n\n7 and ` there", ("x",)), ("\\`{x}\\`", "\\`7\\`", ("x",)),
-    ("a $ alone\n\n{x} $ there", "a $ alone\n\n7 $ there", ("x",)), ('{"a": {x}}', '{"a": 7}', ("x",)),
-    ("{{{x}", "{{{x}", ()), ("    {x} is indented", "    7 is indented", ("x",)), ("{braced}", "{b}", ("braced",)),
-    ("{thing.counted} {thing.counted}", "1 1", ("thing.counted",)),
-])  # fmt: skip
+@every_row(("text", "becomes", "filled"), rows("placeholders")["filled"])
 def test_a_placeholder_becomes_the_value(text, becomes, filled):
-    assert fill(text, KNOWN) == FilledPrompt(becomes, filled, ())
+    assert fill(text, KNOWN) == FilledPrompt(becomes, tuple(filled), ())
 
 
-@every_row("text", [
-    "", "a `{x}` b ```{x}``` c", "`{x}\n{x}`", "```python\n{x}\n``\n~~~\n```` \n", "~~~ `x`\n{x}\n```\n{x}\n~~~~",
-    "   ```\n   {x}\n   ```", "- item\n\n  ```\n  {x}\n  ```", "1. ```\n   {x}\n   ```",
-    "- a\n  - b\n    ```\n    {x}\n    ```", "> > ~~~\n> > {x}\n> > ~~~", "    ```\n    {x}\n    ```",
-    "```\n    ```\n{x}\n```", "$x_{a}$", "$ {a} $", "$2^{a}$ and $\\{a\\}$ and \\${{a}}", "$$\n\n\\sum_{a}^{b}\n$$",
-    "\\(x_{a}\\) \\[\n{b}\n\\] \\\\({a}\\\\) \\\\[{b}\\\\]", "\\begin{align*}\nx_{a} &= {b}\n\\end{align*}",
-    "{{x}} {{ x }} {{{x}}} {% if x %}", '{"a": 1, "b": [{}]}', "{'a': 1}", "{a, b} {1} {} { x } {x", "\\{x\\}",
-])  # fmt: skip
+@every_row("text", rows("placeholders")["as typed"])
 def test_code_mathematics_and_other_braces_stay_as_typed(text):
     assert fill(text, KNOWN) == FilledPrompt(text)
 
@@ -222,38 +203,18 @@ def test_after_code_and_mathematics_it_goes_on(before, after):
     assert fill(before + "{x}" + after, KNOWN).text == before + "7" + after
 
 
-@every_row(("text", "notes"), [
-    ("{data} {data} {data.y} `{other}`", ("{data} is left as typed: no variable data",)),
-    ("const {data} = props", ("{data} is left as typed: no variable data",)),
-    ("{thing.nope}", ("{thing.nope} is left as typed: no attribute nope",)),
-    ("{thing._secret}", ("{thing._secret} is left as typed: _secret is private",)),
-    ("{thing.__class__}", ("{thing.__class__} is left as typed: __class__ is private",)),
-    ("{thing.bad}", ("{thing.bad} is left as typed: no attribute bad (SystemExit)",)),
-    ("{row[nope]}", ("{row[nope]} is left as typed: no item 'nope'",)),
-    ("{name[99]}", ("{name[99]} is left as typed: no item 99",)),
-    ("{x[a]}", ("{x[a]} is left as typed: no item 'a'",)),
-    ("{hostile}", ("{hostile} is left as typed: it can't be shown (RuntimeError)",)),
-    ("{__name__}", ("{__name__} is left as typed: no variable __name__",)),
-    ("{x:.2f}", ("{x:.2f} is left as typed: only {name}, {name.attribute} and {name[key]} are filled in",)),
-    ("{planets.head()}",
-     ("{planets.head()} is left as typed: only {name}, {name.attribute} and {name[key]} are filled in",)),
-    ("{unknown.head()}", ()), ("\\frac{a}{z}", ("{a} is left as typed: it is read as LaTeX here",)),
-    ("e^{a}", ("{a} is left as typed: it is read as LaTeX here",)),
-])  # fmt: skip
+@every_row(("text", "notes"), rows("placeholders")["left with a note"])
 def test_what_cannot_be_filled_in_stays_and_says_why(text, notes):
-    assert fill(text, KNOWN) == FilledPrompt(text, (), notes)
+    assert fill(text, KNOWN) == FilledPrompt(text, (), tuple(notes))
 
 
-def test_a_table_is_a_schema_and_a_sample_on_lines_of_its_own():
+def test_a_table_is_a_schema_and_a_sample_and_a_long_value_says_how_much_was_cut():
     schema = describe("planets", TABLE)
     assert fill("{planets}", KNOWN).text == schema
     assert fill("Look at {planets} and say.", KNOWN).text == f"Look at \n{schema}\n and say."
     assert fill("Look:\n{planets}\nSay.", KNOWN).text == f"Look:\n{schema}\nSay."
     assert "gravity | float64 | 2 | min 3.7, mean 6.75, max 9.8" in fill("{planets.gravity}", KNOWN).text
     assert fill("{planets.gravity[1]}", KNOWN).text == "9.8"
-
-
-def test_a_long_value_says_how_much_was_cut():
     text = fill("{long}", {"long": list(range(5000))}).text
     assert text.startswith("[0, 1, 2,") and len(text) < 2050
     assert text.endswith(f"... ({len(repr(list(range(5000)))) - 2000:,} more characters)")

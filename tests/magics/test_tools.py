@@ -15,12 +15,12 @@ from nbformat import v4
 from deepnb import Session
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.notebooks import version_of
+from tests.data import rows
 from tests.support.kernels import Kernel
 from tests.support.mcp_servers import REAL, script, tool, wait
-from tests.support.scripted import Scripted
+from tests.support.scripted import Scripted, enter
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.walks import enter
 
 FUNCTIONS = """
 import deepnb
@@ -52,23 +52,7 @@ def test_functions(shell: Shell):
 def test_mistakes_are_one_line(shell: Shell):
     shell.ok(FUNCTIONS)
     wrong = []
-    for line, says in (
-        ("add bare", "the tool bare has no docstring: add one: it tells the model what the tool does"),
-        ("add nosuch", "there is no variable 'nosuch': define the function first;"),
-        ("add Box.nosuch", "Box has no 'nosuch': check the name;"),
-        ("add", "add needs the name of a function, or an MCP server: %agent tools add NAME,"),
-        ("remove", "remove needs the name of a tool or of an MCP server: %agent tools lists them"),
-        ("remove ls", "ls is one of the agent's own tools: %agent tools deny ls"),
-        ("add --nme x mcp:true", "tools add has no option '--nme': %agent tools add --name NAME --env"),
-        ("add --name mcp:true", "--name needs a value"),
-        ("add --timeout soon mcp:true", "--timeout 'soon' is not a number of seconds: --timeout 600"),
-        ("add --env NOSUCH_VARIABLE mcp:true", "there is no environment variable 'NOSUCH_VARIABLE'"),
-        (
-            "add mcp:true",
-            "the MCP server true can't be used: it ended before it answered: check the command or the URL",
-        ),
-        ("add mcp:", "mcp: needs a command or a URL: %agent tools add mcp:COMMAND, or mcp:http://HOST/PATH"),
-    ):
+    for line, says in rows("typed_lines")["tools refused"]:
         if not (said := shell.fails(f"%agent tools {line}")).startswith(says):
             wrong.append((line, said))
     assert not wrong
@@ -188,28 +172,7 @@ def test_the_notebook_that_is_open_is_refused_and_another_asks(
     assert "open.ipynb is open here" in asked and "needs your approval" not in asked
 
 
-INSIDE = (
-    "import deepnb; deepnb.current().approvals.rule('run_python', 'allow')",
-    "import deepnb; deepnb.current().approvals.mode('writes')",
-    "import deepnb; deepnb.current().configure(approve={'run_python': 'allow'})",
-    "import deepnb; deepnb.current().configure(tools=[print])",
-    "import deepnb; deepnb.current().resume()",
-    "import deepnb; deepnb.current().run('again')",
-    "import deepnb; s = deepnb.current(); s.approvals.decide([c.approve(remember=True) for t in s.workspace.threads for c in t.asked])",
-    "%agent tools allow run_python",
-    "%agent approve --thread",
-    "%agent use offline",
-    "%config DeepNB.approve = {'run_python': 'allow'}",
-    "get_ipython().config.DeepNB.approve = {'run_python': 'allow'}",
-    "get_ipython().run_line_magic('agent', 'tools allow run_python')",
-    "get_ipython().run_cell('%agent tools allow run_python')",
-    "def f() -> str:\n    'Free.'\n    return ''\n%agent tools add f",
-    "import deepnb, sys\ndef f() -> str:\n    'Free.'\n    return ''\ndeepnb.current().tools.add(deepnb.reads(f))",
-    "%agent tools add mcp:python",
-    "%unload_ext deepnb",
-    "%reload_ext deepnb",
-    "import threading, deepnb\nt = threading.Thread(target=lambda: deepnb.current().approvals.rule('run_python', 'allow'))\nt.start(); t.join()",
-)
+INSIDE = rows("cells")["from inside"]
 
 
 @pytest.mark.parametrize("code", INSIDE)
@@ -240,7 +203,7 @@ def plain(*codes: str) -> Session:
     )
 
 
-def test_awaited_it_runs_in_the_main_thread_too() -> None:
+def test_awaited_it_runs_in_the_main_thread_and_read_in_another_it_does_not_run() -> None:
     async def go() -> str:
         s = plain("import threading\nthreading.current_thread() is threading.main_thread()")
         await s.arun("go")
@@ -249,9 +212,6 @@ def test_awaited_it_runs_in_the_main_thread_too() -> None:
         return next(m.text for m in s.snapshot.messages if m.role == "tool")
 
     assert asyncio.run(go()).startswith("True")
-
-
-def test_read_in_another_thread_it_does_not_run() -> None:
     s = plain("x = 1")
     s.run("go")
     reader = threading.Thread(target=lambda: list(s.resume([one.approve() for one in s.asked])))

@@ -17,10 +17,10 @@ from deepnb.magics import transform
 from deepnb.magics.extension import Preload, complete_names
 from deepnb.magics.shell import NAMES
 from deepnb.magics.usage import subcommands
-from tests.support.refusals import refused
+from tests.data import rows
+from tests.support.scripted import enter
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.walks import enter
+from tests.support.tables import every_row, refused
 
 
 class Recorder:
@@ -55,56 +55,19 @@ def recorder():
     made.shell.history_manager.end_session()
 
 
-@every_row(("cell", "got"), [
-    ("%agent what is this?", [("agent", "what is this?")]), ("%agent what is this??", [("agent", "what is this??")]),
-    ("%memory add really?", [("memory", "add really?")]),
-    ("%skills new x what for?", [("skills", "new x what for?")]),
-    ("%agent 'tis the season", [("agent", "'tis the season")]), ('%agent say "hi', [("agent", 'say "hi')]),
-    ('%agent say """hi', [("agent", 'say """hi')]), ("%agent (a [b {c", [("agent", "(a [b {c")]),
-    ("%agent {x} $x {{y}} !ls `z` \\n \\", [("agent", "{x} $x {{y}} !ls `z` \\n \\")]),
-    ("%agent # no comment?", [("agent", "# no comment?")]),
-    ("%agent 0777 1__2 0b12 \u20ac?", [("agent", "0777 1__2 0b12 \u20ac?")]),
-    ("%agent new york is big?", [("agent", "new york is big?")]), ("%agent ?", [("agent", "?")]),
-    ("%agent\u00a0why?", [("agent", "why?")]), ("%agent", [("agent", "")]), ("%agent   ", [("agent", "")]),
-    ("  %agent indented?", [("agent", "indented?")]), (">>> %agent pasted?", [("agent", "pasted?")]),
-    ("In [3]: %agent pasted?", [("agent", "pasted?")]),
-    ("\n\n%agent after blank lines?\n", [("agent", "after blank lines?")]),
-    ("%agent windows line end?\r\nx = 1\r\n", [("agent", "windows line end?")]),
-])  # fmt: skip
+@every_row(("cell", "got"), rows("cells")["one line"])
 def test_one_line_reaches_the_magic_as_typed(recorder, cell, got):
-    assert recorder.run(cell) == got
+    assert [list(one) for one in recorder.run(cell)] == got
 
 
-@every_row(("cell", "got"), [
-    ("%agent?", [("agent", "help")]), ("%agent??", [("agent", "help")]), ("%agent new?", [("agent", "help new")]),
-    ("%agent new??", [("agent", "help new")]), ("?%agent", [("agent", "help")]), ("??%agent", [("agent", "help")]),
-    ("? %agent new", [("agent", "help new")]), ("%memory?", [("memory", "help")]),
-    ("%memory add?", [("memory", "help add")]), ("%skills list?", [("skills", "help list")]),
-    ("%memory rewind?", [("memory", "rewind?")]), ("%%agent?", [("agent", "help")]),
-    ("%%agent?\nit's a prompt\n", [("agent", "help")]), ("x = 1\n%agent?\n", [("agent", "help")]),
-    ("%agents?", [("pinfo", "%agents")]), ("%timeit?", [("pinfo", "%timeit")]), ("agent?", [("pinfo", "agent")]),
-])  # fmt: skip
+@every_row(("cell", "got"), rows("cells")["help"])
 def test_help_stays_help(recorder, cell, got):
-    assert recorder.run(cell) == got
+    assert [list(one) for one in recorder.run(cell)] == got
 
 
-@every_row(("cell", "got"), [
-    ("x = 1\n%agent what's x?\ny = 'it?'\n%memory add y?\n", [("agent", "what's x?"), ("memory", "add y?")]),
-    ("for i in range(2):\n    %agent again?\n", [("agent", "again?")] * 2),
-    ("if True:\n\tif True:\n\t\t%agent deep?\n\tz = 1\n", [("agent", "deep?")]),
-    ("%agent ends in \\\nx = 1", [("agent", "ends in \\")]),
-    ('%agent """ a\n%agent b """ ?\n', [("agent", '""" a'), ("agent", 'b """ ?')]),
-    ("%agent (\n%agent )?\n", [("agent", "("), ("agent", ")?")]),
-    ("%pinfo it's so\n%agent after?\n", [("pinfo", "it's so"), ("agent", "after?")]),
-    ("# a comment, isn't it?\n%agent after?\n", [("agent", "after?")]), ("s = '''\n%agent in a string?\n'''\n", []),
-    ("agent = b = 7\na = 9\nx = (a\n%agent)\n", []), ("agent = 7\na = 9\nx = a \\\n%agent\n", []),
-    ("%%agent\n%agent really??\nwhat's {x}??\n", [("agent", "", "%agent really??\nwhat's {x}??\n")]),
-    ("%%agent --raw\nwhy?\n", [("agent", "--raw", "why?\n")]),
-    ("%%memory /A.md\n%memory add?\n", [("memory", "/A.md", "%memory add?\n")]),
-    ("%%capture\n%agent inner?\n", [("agent", "inner?")]),
-])  # fmt: skip
+@every_row(("cell", "got"), rows("cells")["a line of its own"])
 def test_only_a_line_of_its_own_is_ours(recorder, cell, got):
-    assert recorder.run(cell) == got
+    assert [list(one) for one in recorder.run(cell)] == got
 
 
 @every_row("cell", ["x = %agent what's up?", "x = %agent what's up?\n", "x = \\\n%agent what's up?"])
@@ -182,23 +145,17 @@ def hooks(ip: Any) -> dict[str, list[Any]]:
     return {
         "pictures": sorted(name for name in map(".".join, shown) if "deepnb" in name),
         "line magics": sorted(ip.magics_manager.magics["line"]),
-        "cell magics": sorted(ip.magics_manager.magics["cell"]),
-        "configurables": list(ip.configurables),
-        "pre": list(ip.events.callbacks["pre_run_cell"]),
-        "post": list(ip.events.callbacks["post_run_cell"]),
+        "cell magics": sorted(ip.magics_manager.magics["cell"]), "configurables": list(ip.configurables),
+        "pre": list(ip.events.callbacks["pre_run_cell"]), "post": list(ip.events.callbacks["post_run_cell"]),
         "others": [(name, len(found)) for name, found in sorted(ip.events.callbacks.items())],
-        "cleanup": list(manager.cleanup_transforms),
-        "lines": list(manager.line_transforms),
-        "tokens": list(manager.token_transformers),
-        "cells": list(ip.input_transformers_post),
-        "ast": list(ip.ast_transformers),
-        "matchers": list(ip.Completer.custom_matchers),
-        "hooks": sorted(ip.strdispatchers),
-        "exceptions": [ip.custom_exceptions],
+        "cleanup": list(manager.cleanup_transforms), "lines": list(manager.line_transforms),
+        "tokens": list(manager.token_transformers), "cells": list(ip.input_transformers_post),
+        "ast": list(ip.ast_transformers), "matchers": list(ip.Completer.custom_matchers),
+        "hooks": sorted(ip.strdispatchers), "exceptions": [ip.custom_exceptions],
         "loader": [name for name in vars(ip.extension_manager) if "load" in name],
         "namespace": sorted(n for n in ip.user_ns if not n.startswith("_")),
         "attributes": [ip._deepnb] if getattr(ip, "_deepnb", None) else [],
-    }
+    }  # fmt: skip
 
 
 def test_loading_prints_nothing_and_unloading_undoes_every_hook(bare_shell: Shell) -> None:

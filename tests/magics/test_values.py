@@ -97,16 +97,13 @@ def values() -> dict[str, Any]:
     return {cell: eval(cell, made) for cell in CELLS.values()}
 
 
-def test_each_value_has_a_picture_by_its_own_name(values: Mapping[str, Any]) -> None:
+def test_each_value_has_a_picture_by_its_own_name_and_plain_python_shows_one_line(values: Mapping[str, Any]) -> None:
     by_base = {"deepnb.wings.open.session.OpenedMemory"}  # shown by the name of its base class
     assert set(CELLS) - by_base == set(NAMES)
     for name, cell in CELLS.items():
         module, _, kind = name.rpartition(".")
         assert type(values[cell]) is getattr(importlib.import_module(module), kind)
         picture(values[cell])
-
-
-def test_plain_python_shows_one_line(values: Mapping[str, Any]) -> None:
     for cell, value in values.items():
         if cell != "offload":
             assert len(repr(value)) < 300 and "\n" not in repr(value) and " object at " not in repr(value), cell
@@ -168,7 +165,7 @@ def test_a_picture_has_less_than_2_kb_of_text_whatever_the_value_holds(text: str
         assert len(repr(value)) < 300 or isinstance(value, Offload)
 
 
-def test_the_parts_of_a_large_session_are_short_too() -> None:
+def test_the_parts_of_a_large_session_are_short_and_say_where_what_is_left_out_is() -> None:
     session = Session(model="offline")
     for n in range(60):
         session.files[f"/work/{'deep/' * 20}{n}.md"] = "- word\n" * 500
@@ -184,9 +181,6 @@ def test_the_parts_of_a_large_session_are_short_too() -> None:
     text = picture(session.memory).text()
     assert "- what AGENTS says" in text and text.endswith("all of it: %memory")
     assert "skill-0" in picture(session.skills).text() and "all of it: %skills" in picture(session.skills).text()
-
-
-def test_what_is_left_out_is_said_with_where_it_is() -> None:
     text = picture(_turn("go", "word " * 2_000, 9)).text()
     assert text.startswith("  │ go\n\nword word") and text.endswith("…\n" + text.rpartition("\n")[2])
     assert text.endswith("all that happened: %agent transcript")

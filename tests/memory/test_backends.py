@@ -18,9 +18,8 @@ from deepnb.backends.writer import writing
 from deepnb.engine.request import message_text
 from deepnb.values.turn import Notice, ToolStarted
 from deepnb.wiring.options import Refresh
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 REFRESH = ("thread", "call", "delta")
 KINDS = ("state", "disk", "store", "state + disk", "given disk")

@@ -8,9 +8,8 @@ from deepnb import DeepnbError
 from deepnb.memory.daily import Recall, addition, bare, candidates, entries
 from tests.support.clock import Clock, session
 from tests.support.compactions import AT_LENGTH
-from tests.support.refusals import refused
 from tests.support.scripted import call, results, unasked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 TODAY = "/memory/2026-03-02.md"
 
@@ -92,7 +91,7 @@ def test_the_agent_can_only_add(way: str, kind: str, tmp_path: Path):
     assert s.files[TODAY] == "## 09:00\n- the gateway is box-17\n" and list(s.files) == [TODAY]
 
 
-def test_the_agent_notes_once_a_nested_one_has_no_tools_and_other_files_are_its_own():
+def test_the_agent_notes_once_cheaply_a_nested_one_has_no_tools_and_other_files_are_its_own():
     s = session(call("write_file", file_path="/memory/topics.md", content="- gateways\n"), "done")
     s.run("go")
     assert s.files["/memory/topics.md"] == "- gateways\n"
@@ -100,9 +99,6 @@ def test_the_agent_notes_once_a_nested_one_has_no_tools_and_other_files_are_its_
     s = session(task, call("note", text="from inside"), "nested is done", "end")
     s.run("go")
     assert TODAY not in s.files and "not a valid tool" in s.options.model.requests[2][-1].text
-
-
-def test_the_tools_are_cheap():
     on, off = session(), session(enable_memory=False)
     on.run("a")
     off.run("a")
@@ -159,7 +155,7 @@ def test_promotion_ranks_shows_and_writes_only_what_is_confirmed():
     assert "the gateway host is box-17" in request and "<!-- from" not in request
 
 
-def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
+def test_what_can_not_be_confirmed_is_one_line_and_numbers_are_those_of_what_was_shown():
     s = session()
     s.memory.daily("the gateway host is box-17")
     refused("nothing is proposed yet", s.memory.promote, 1, yes=True)
@@ -176,9 +172,6 @@ def test_what_can_not_be_confirmed_is_one_line_and_nothing_is_written():
     s.memory.daily("the gateway host is box-17")
     s.new("open", shared=True)
     refused("not available in a shared thread", s.memory.promote)
-
-
-def test_numbers_are_those_of_what_was_shown():
     s = session()
     s.memory.daily("the gateway host is box-17\nthe printer hums")
     shown = s.memory.promote()

@@ -99,7 +99,7 @@ def test_a_turn_that_runs_over_midnight_keeps_its_day():
     assert "of the first" not in str(next_turn)
 
 
-def test_a_rebase_on_a_new_day_takes_old_updates_out_of_the_stream():
+def test_a_rebase_on_a_new_day_and_days_that_are_read_once_in_a_thread():
     clock = Clock("2026-03-02T12:00")
     s = session(clock=clock)
     s.memory.write("/memory/2026-03-01.md", "- of the first\n")
@@ -112,9 +112,6 @@ def test_a_rebase_on_a_new_day_takes_old_updates_out_of_the_stream():
     last = s.options.model.requests[2]
     assert not any(m.additional_kwargs.get("lc_source") == MEMORY_UPDATE for m in last)
     assert "likes tea" in system(last)
-
-
-def test_read_once_in_a_thread_the_days_stay_those_of_its_beginning():
     clock = Clock("2026-03-02T12:00")
     s = session(clock=clock, memory_refresh="thread")
     s.memory.write("/memory/2026-03-01.md", "- of the first\n")

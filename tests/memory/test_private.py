@@ -63,7 +63,7 @@ def test_a_change_of_memory_that_was_told_is_not_offloaded(by: str):
     assert [item.text for item in section.items] == [m.text for m in original]
 
 
-def test_every_message_but_such_a_change_is_in_the_history_once():
+def test_every_message_but_a_change_of_memory_is_in_the_history_once_and_can_be_found():
     s = session(**COMPACTS)
     for i in range(9):
         s.memory.add(f"fact {i}", "/MEMORY.md")
@@ -72,9 +72,6 @@ def test_every_message_but_such_a_change_is_in_the_history_once():
     gone = [m for m in s.snapshot.messages[: s.snapshot.offload.cutoff] if m.source is None]
     stored = [item.text for section in s.history() for item in section.items]
     assert stored == [m.text for m in gone] and "fact" not in s.files["/conversation_history/main.md"]
-
-
-def test_what_is_brought_back_or_found_by_a_subagent_tells_no_change_of_memory():
     s = told(session())
     s.bring_back(1)
     s.run("four")

@@ -89,7 +89,7 @@ def many(s: Session) -> None:
         s.memory.write(f"/memory/2026-01-{day:02}.md", f"# Day\n\n{lines}")
 
 
-def test_everyone_who_searches_gets_the_same_and_a_full_budget():
+def test_everyone_who_searches_gets_the_same_and_a_full_budget_also_of_a_day():
     s = session(call("memory_search", query="gateway"), call("memory_search", query="gateway", k=4), "done")
     many(s)
     s.run("where is the gateway?")
@@ -99,9 +99,6 @@ def test_everyone_who_searches_gets_the_same_and_a_full_budget():
     assert four == [place(hit) for hit in s.memory.search_hits("gateway", 4)]
     assert 7900 < sum(len(hit.text) + len(hit.heading) + 1 for hit in s.memory.search_hits("gateway")) <= 8000
     assert all(hit.end == 22 for hit in s.memory.search_hits("gateway", 4)), "whole notes, where few are asked for"
-
-
-def test_a_question_that_is_only_a_day_gives_its_note_to_the_agent_and_the_user_alike():
     s = session(call("memory_search", query="What did I do yesterday?"), "done")
     s.memory.write("/memory/2026-03-01.md", "- Lunch with Aino\n- Paid the rent\n")
     s.memory.write("/memory/2026-02-28.md", "- Did the dishes\n")
@@ -342,16 +339,13 @@ def with_a_stored_folder(folder: Path) -> Session:
     return s
 
 
-HOMES = [in_memory, on_a_disk, in_a_database, with_mounts, with_a_stored_folder]
-
-
 def listed(backend: ScopedBackend) -> dict[str, str]:
     below = [one["path"] for one in backend.glob("**/*.md", NOTES).matches or () if not one.get("is_dir")]
     found = {one.path: one.content for one in backend.download_files([LONG_TERM, *below])}
     return {path: content.decode() for path, content in found.items() if content is not None and b"\xff" not in content}
 
 
-@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("home", [in_memory, on_a_disk, in_a_database, with_mounts, with_a_stored_folder])
 @pytest.mark.parametrize("seed", range(4))
 def test_texts_are_those_that_a_listing_shows_whoever_asks(
     home: Callable[[Path], Session], seed: int, tmp_path: Path

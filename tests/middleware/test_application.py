@@ -20,9 +20,8 @@ from deepnb.middleware import application
 from deepnb.testing import ScriptedModel, call
 from tests.middleware import story
 from tests.support.applications import files_in, say, with_store
-from tests.support.functions import pay
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.scripted import pay
+from tests.support.tables import every_row, refused
 
 SEED = {"/AGENTS.md": b"- tabs\n", "/MEMORY.md": b"private\n"}
 APPROVE: Any = Command(resume={"type": "approve"})
@@ -144,8 +143,7 @@ def test_a_subagent_is_asked_about_and_reads_no_private_memory(place: Path) -> N
     ({"trigger": "often"}, "trigger can't be 'often'"),
 ])  # fmt: skip
 def test_a_bad_option_is_one_line(place: Path, options: Any, line: str) -> None:
-    error = refused("", application, place, **options)
-    assert str(error).startswith(line)
+    assert str(refused("", application, place, **options)).startswith(line)
 
 
 def test_without_a_store_and_with_a_mistake_in_a_subagents_file_it_says_what_to_do(place: Path) -> None:

@@ -16,10 +16,8 @@ from pydantic import BaseModel
 from deepnb.middleware import ApprovalMiddleware, GuardMiddleware
 from deepnb.testing import ScriptedModel, call
 from deepnb.workshop.approvals import reads
-from tests.support.functions import gives, pay
-from tests.support.refusals import refused
-from tests.support.scripted import calls
-from tests.support.tables import every_row
+from tests.support.scripted import calls, gives, pay
+from tests.support.tables import every_row, refused
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
@@ -111,15 +109,12 @@ def test_what_asks(made: AIMessage, approve: Any, home: str, asks: bool, tmp_pat
     assert [one["name"] for one in asked(begin(agent(*answers, approve=approve, backend=backend)))] == expected
 
 
-def test_calls_that_wait_together_are_answered_by_id() -> None:
+def test_calls_that_wait_together_are_answered_by_id_and_read_only_refuses_and_asks_nothing() -> None:
     graph = agent(calls(*(call("pay", f"c{n}", amount=n) for n in (1, 2))))
     begin(graph)
     waiting = {i.value["args"]["amount"]: i.id for i in graph.get_state(CONFIG).interrupts}
     result = answer(graph, {waiting[2]: {"type": "approve"}, waiting[1]: {"type": "reject"}})
     assert ["was not run" in text for text in results(result)] == [True, False]
-
-
-def test_read_only_refuses_and_asks_nothing_and_a_mode_that_is_none_is_one_line() -> None:
     result = begin(agent(call("write_file", file_path="/a.txt", content="a"), approve="read-only"))
     assert not asked(result) and "read-only mode" in results(result)[0]
     refused("approve can't be 'sometimes'", ApprovalMiddleware, "sometimes")
@@ -202,20 +197,14 @@ def test_a_credential_is_refused_and_is_not_in_the_state(path: str, how: str) ->
     assert KEY not in repr(result)
 
 
-def test_so_is_one_that_an_edit_brings() -> None:
+def test_no_credential_comes_by_an_edit_or_beside_the_call_and_an_ordinary_file_is_left_as_said() -> None:
     edit = call("edit_file", "c2", file_path="/AGENTS.md", old_string="tabs", new_string=KEY)
     result = run(guarded(write("/AGENTS.md", "- tabs\n"), edit))
     assert results(result)[1].startswith("Error: not written") and KEY not in repr(result)
     assert result["files"]["/AGENTS.md"]["content"] == "- tabs\n"
-
-
-def test_what_providers_keep_beside_the_call_is_redacted_too() -> None:
     blocks: Any = [{"type": "tool_use", "id": "c1", "name": "write_file", "input": {"content": KEY}}]
     calls: Any = [{"name": "write_file", "id": "c1", "args": {"file_path": "/AGENTS.md", "content": KEY}}]
     assert KEY not in repr(run(guarded(AIMessage(blocks, tool_calls=calls))))
-
-
-def test_an_ordinary_file_is_left_as_it_was_said() -> None:
     result = run(guarded(write("/config.ini", f"key = {KEY}\n")))
     assert result["files"]["/config.ini"]["content"] == f"key = {KEY}\n"
 

@@ -19,9 +19,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from deepnb.middleware import CompactionMiddleware, MemoryMiddleware, SkillsMiddleware
 from deepnb.testing import RequestRecorder, ScriptedModel, call
 from tests.support.compactions import Phased
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.scripted import gives
+from tests.support.tables import every_row, refused
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 EDIT = call("write_file", file_path="/AGENTS.md", content="- spaces\n")
@@ -93,7 +92,7 @@ def test_a_mistake_is_one_line(made: Any, line: str) -> None:
     refused(line, made)
 
 
-def test_a_skill_is_there_at_the_next_turn_and_a_broken_one_never() -> None:
+def test_a_skill_is_there_at_the_next_turn_a_broken_one_never_and_pinned_ones_in_the_thread() -> None:
     model = ScriptedModel(answers=["ok"])
     graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()], checkpointer=InMemorySaver())
     graph.invoke({"messages": "go"}, CONFIG)
@@ -102,11 +101,8 @@ def test_a_skill_is_there_at_the_next_turn_and_a_broken_one_never() -> None:
     first, second = (request[0].text for request in model.requests)
     assert "/skills/" not in first
     assert "read_file `/skills/plot/SKILL.md`" in second and "/skills/bad" not in second
-
-
-def test_the_skills_that_a_caller_pins_are_put_into_the_thread() -> None:
     model = ScriptedModel(answers=["ok"])
-    graph: Any = create_deep_agent(model, middleware=[SkillsMiddleware()])
+    graph = create_deep_agent(model, middleware=[SkillsMiddleware()])
     graph.invoke({"messages": "go", "files": {"/skills/plot/SKILL.md": file(skill("plot"))}, "pinned_skills": ["plot"]})
     assert model.requests[0][-1].text.startswith('<skill name="plot"')
 
@@ -193,19 +189,16 @@ def test_the_trigger_counts_what_is_injected_inside_it(part: str, outside: bool)
     assert (HISTORY in talk(graph, "second " * 60).get("files", {})) is bool(part)
 
 
-def test_it_counts_no_more_of_memory_than_its_budget_lets_in() -> None:
+def test_it_counts_the_memory_that_is_let_in_also_that_of_deepagents_own_middleware() -> None:
     model = ScriptedModel(answers=["one", "two"], profile=ModelProfile(max_input_tokens=4_000))
     text = "".join(f"## Part {n}\n\n{'word ' * 60}\n\n" for n in range(200))
     parts: list[Any] = [CompactionMiddleware(model), MemoryMiddleware(budget=500)]
     graph: Any = create_agent(model, middleware=parts, checkpointer=InMemorySaver())
     result = talk(graph, "first " * 300, "second " * 20, files={"/AGENTS.md": file(text)})
     assert len(model.requests) == 2 and HISTORY not in result["files"]
-
-
-def test_it_counts_the_memory_that_deepagents_own_middleware_injects() -> None:
     model = ScriptedModel(answers=["one", "(summary)", "two"], profile=ModelProfile(max_input_tokens=20_000))
     options: Any = {"middleware": [CompactionMiddleware(model)], "checkpointer": InMemorySaver()}
-    graph: Any = create_deep_agent(model, memory=["/AGENTS.md"], **options)
+    graph = create_deep_agent(model, memory=["/AGENTS.md"], **options)
     result = talk(graph, "first " * 2_000, "second " * 20, files={"/AGENTS.md": file(long(700))})
     assert HISTORY in result["files"]
 

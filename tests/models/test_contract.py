@@ -16,11 +16,11 @@ import pytest
 from deepnb import Session
 from deepnb.context.transcript import live_messages
 from deepnb.values.turn import ModelEnded, ModelStarted, Notice, Retry, TextDelta, ToolEnded, ToolStarted, Usage
+from tests.data import rows
 from tests.support.chat_server import Cut, Fail, Hold, Say, Think, Use
 from tests.support.contract import SERVED, Play, Played, Scenario, record, served, taped, teaching, without_figures
 from tests.support.images import png
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 ROWS: Mapping[str, Play] = {**{name: served(make) for name, make in SERVED.items()}, "tape": taped(SERVED["anthropic"])}
 THINK = ("responses", "anthropic", "tape")
@@ -202,19 +202,10 @@ def test_malformed_arguments_run_nothing_and_are_told(row):
 
 @pytest.mark.slow
 @every_row("row", ROWS)
-@every_row(("name", "sent", "line"), [
-    ("refused with 400", 1, "the provider does not accept the request (400: no such thing)"),
-    ("refused with 401", 1, "the provider does not accept the key (401: no such thing)"),
-    ("429 to the end", 6, "rate limited (429: not now)"), ("500 to the end", 6, "the provider failed (500: not now)"),
-    ("529 to the end", 6, "the provider is overloaded (529: not now)"),
-    ("cut off in the answer", 2, "the connection to the model was lost"),
-    ("cut off before the answer", 2, "the connection to the model was lost"),
-    ("cut off after a tool", 3, "the connection to the model was lost"),
-])  # fmt: skip
+@every_row(("name", "sent", "line"), rows("refused")["by a provider"])
 def test_a_failure_is_one_line_the_thread_usable_and_nothing_sent_twice_unasked(row, name, sent, line):
     one = played(row, name)
-    failed = next(t for t in one.session.turns if t.error)
-    assert failed.error == line and len(one.requests) == sent
+    assert next(t for t in one.session.turns if t.error).error == line and len(one.requests) == sent
     if sent in (2, 3):
         assert one.session.turns[-1].error is None
 

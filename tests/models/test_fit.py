@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import is_
 from typing import Annotated, Any
+from unittest.mock import Mock
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -297,25 +298,17 @@ def test_a_thought_goes_back_to_the_model_that_had_it_alone(model, said, kept):
 
 
 def test_what_is_fit_is_sent_as_it_is_and_looked_at_once(monkeypatch):
-    seen: list[Any] = []
-    whole = fit._fit_one
-
-    def noted(message: Any, *more: Any) -> Any:
-        seen.append(message)
-        return whole(message, *more)
-
-    monkeypatch.setattr(fit, "_fit_one", noted)
+    monkeypatch.setattr(fit, "_fit_one", looked := Mock(wraps=fit._fit_one))
     call = AIMessage("", tool_calls=[{"name": "ls", "args": {}, "id": "c1"}])
     thread = [HumanMessage("a"), call, ToolMessage("x", tool_call_id="c1"), AIMessage("b"), HumanMessage("c")]
     fitter = Fitter()
     for length in (1, 3, 5):
         part = fitter(thread[:length], GPT)
         assert all(map(is_, part, thread[:length])) and len(part) == length
-    read_again = [one.model_copy() for one in thread]
-    assert fitter(read_again, GPT) == thread
-    assert len(seen) == 5, "a checkpoint gives equal messages, which are new objects"
+    assert fitter([one.model_copy() for one in thread], GPT) == thread
+    assert looked.call_count == 5, "a checkpoint gives equal messages, which are new objects"
     fitter([*thread[:3], HumanMessage("another")], GPT)
-    assert len(seen) == 9, "what begins otherwise is looked at anew"
+    assert looked.call_count == 9, "what begins otherwise is looked at anew"
     odd = [*thread, call, ToolMessage("y", tool_call_id="c1")]
     sent: list[Any] = fitter(odd, GPT)
     assert (sent[5].tool_calls[0]["id"], sent[6].tool_call_id) == ("c1_2", "c1_2")

@@ -17,12 +17,10 @@ from langchain_openai import ChatOpenAI
 from deepnb import DeepnbError, Session
 from deepnb.gate import redact
 from deepnb.models import keys
-from tests.support.chat_server import Fail, Say, Use
+from tests.support.chat_server import Fail, OpenAIServer, Say, Use
 from tests.support.credentials import SAMPLES
-from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 KEY = "correct horse battery staple".replace(" ", "-") + "-unlike-any-other"
 """No rule knows it by its shape."""

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from deepnb.magics.pictures import budget_picture
-from tests.support.anthropic_server import blocks
 from tests.support.caching import (
     NOTES,
     PROVIDERS,
@@ -20,7 +19,7 @@ from tests.support.caching import (
     serving,
     share,
 )
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import Say, Use, blocks
 from tests.support.tables import every_row
 
 

@@ -21,13 +21,10 @@ from deepnb import Session
 from deepnb.engine import retries
 from deepnb.values.failures import model_failure
 from deepnb.values.turn import Compacted, Notice, Retry, ToolEnded
-from tests.support.anthropic_server import AnthropicServer
 from tests.support.caching import PROVIDERS, purpose
-from tests.support.chat_server import Cut, Fail, Say, Use
+from tests.support.chat_server import AnthropicServer, Cut, Fail, OpenAIServer, Say, Use
 from tests.support.compactions import AT_LENGTH
-from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 AT_ONCE = {"retry-after": "0"}
 BUSY = Fail(429, "slow down", AT_ONCE)

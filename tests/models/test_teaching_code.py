@@ -71,7 +71,7 @@ def test_what_came_of_it_is_said_as_the_result_says_it() -> None:
     assert isinstance(use, Use) and "units_by_kind_2 = t.groupby" in use.args["code"]
 
 
-def test_it_corrects_a_misspelt_column_once_and_asks_again() -> None:
+def test_it_corrects_a_misspelt_column_once_and_guesses_none() -> None:
     session = Session(namespace=tables())
     session.run("with pandas, total units by regoin")
     asked = []
@@ -83,9 +83,6 @@ def test_it_corrects_a_misspelt_column_once_and_asks_again() -> None:
         "sales has no column `regoin`; I took `region`, the nearest. "
         "By region, the total of units in sales is highest for South (18) and lowest for West (11)."
     )
-
-
-def test_a_column_that_is_like_none_is_not_guessed() -> None:
     for question in ("with pandas, total units by xyzzy in sales", "total units by xyzzy in sales"):
         _, turn = played(question)
         assert not code_of(turn, "run_python")
@@ -173,8 +170,7 @@ def test_an_explanation_names_the_line_and_the_variable(case: ErrorCase) -> None
     text = answer(prompts(case)[0])
     line = re.match(r"Line (\d+) of (Cell In\[\d+\]) fails with .+:\n\n```python\n(.+)\n```", text)
     assert line and case.line in line[3]
-    cell = failure(case)[1][line[2].removeprefix("Cell ")]
-    assert cell.split("\n")[int(line[1]) - 1].strip() == line[3]
+    assert failure(case)[1][line[2].removeprefix("Cell ")].split("\n")[int(line[1]) - 1].strip() == line[3]
     words = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     assert re.search(rf"`[^`\n]*{re.escape(case.variable)}[^`\n]*`", words) or not case.variable
 
@@ -203,7 +199,7 @@ def test_the_commonest_errors_and_no_package_of_an_unknown_name(cell: str, says:
     assert says in text and never not in text.partition("```\n\n")[2]
 
 
-def test_a_corrected_cell_keeps_its_magic_and_an_error_in_a_question_is_explained() -> None:
+def test_a_corrected_cell_keeps_its_magic_and_an_error_is_explained_but_no_unknown_one() -> None:
     case = ErrorCase("below a magic", ("total = 1\ntotl",), "totl", "totl")
     error, _ = failure(case)
     text = error_text(error, lambda file: cell_label(file) or None)
@@ -212,9 +208,6 @@ def test_a_corrected_cell_keeps_its_magic_and_an_error_in_a_question_is_explaine
     text = prompts(KINDS[0])[0].partition("\n\n")[2]
     assert "the nearest key is 'apple'" in answer(f"Why does this happen?\n\n{text}")
     assert read_failure("What is a Traceback (most recent call last): for?") is None
-
-
-def test_an_unknown_kind_of_error_is_not_guessed_at() -> None:
     case = ErrorCase(
         "odd", ("class Odd(Exception): pass", "x = 5\ndef f(a):\n    [b] = [Odd(a)]\n    raise b\nf(x)"), "", ""
     )

@@ -61,8 +61,7 @@ def test_asked_in_a_loop_it_says_the_same_and_only_the_last_chunk_has_usage() ->
     model = TeachingModel().bind_tools(BOUND)
     assert plain(asyncio.run(model.ainvoke(talk))) == plain(model.invoke(talk))
     chunks = list(TeachingModel().stream("hello"))
-    reported = [c for c in chunks if c.usage_metadata]
-    assert len(reported) == 1
+    assert len([c for c in chunks if c.usage_metadata]) == 1
     assert [c.content for c in chunks if c.content] == tokens("".join(str(c.content) for c in chunks))
     assert TeachingModel().profile == TeachingModel(window=8000).profile
     profile = TeachingModel(window=1234).profile
@@ -105,19 +104,12 @@ list: , ; use the skill `planets` highest gravity dataframe columns summarize ou
 TABLE = "t: DataFrame, 2 rows x 2 columns\ncolumn | type | non-null | summary\nregion | str | 2 | 2 distinct: a, b"
 PHRASES = (
     *(
-        "\n",
-        "> 5",
-        "between 3 and 4",
-        "variable totals",
-        "with pandas",
-        "top 3",
-        TABLE,
-        "[variables: new: t]",
+        "\n", "> 5", "between 3 and 4", "variable totals", "with pandas", "top 3", TABLE, "[variables: new: t]",
         "a    3",
     ),
     *("units | int64 | 2 | min 1 (a), mean 2, max 3 (b)", "first rows:\nregion,units\na,1", "dtype: int64"),
     "Error: KeyError: 'regoin'",
-)
+)  # fmt: skip
 WORDS = [*WORDS_TEXT.split(), *PHRASES]
 TEXT = st.text() | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 CALL = st.builds(

@@ -16,23 +16,13 @@ import pytest
 from nbclient import NotebookClient
 
 from deepnb.widgets.actions import TAB_STYLE
+from tests.data import rows
 from tests.support.browsers import written
 from tests.support.notebooks import PATIENT
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
-CELLS = (
-    "%load_ext deepnb", "%config DeepNB.window = 5000", "%agent dashboard",
-    "%%agent\nRemember that I prefer tabs over spaces", "%skills add explore-dataframe", "%agent what can you do?",
-    "%agent note that the pump is called Berta", "%agent ask a subagent to list files", "%agent fork idea",
-    "%agent thanks", "%agent compact", "%agent what do you know about my preferences?", "%agent", "%agent turns",
-    "%agent threads", "%agent budget", "%agent history", "%agent history pump", "%agent xray", "%agent graph",
-    "%agent tools", "%agent subagents", "%agent?", "%memory", "%memory diff 0", "%memory show", "%memory search pump",
-    "%memory edit", "%skills", "%skills show explore-dataframe", "%memory panel", "%skills panel", "%agent panel",
-    "%agent panel threads", "%agent panel prompt", "%config DeepNB.approve = 'writes'",
-    "%config DeepNB.stop_at_approval = False", "%%agent\nRemember that I like tea", "%agent approve",
-    "%%agent\nRemember that I like coffee",
-)  # fmt: skip
+CELLS = rows("cells")["front ends"]
 WIDGET = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 CORE = ("@jupyter-widgets/base", "@jupyter-widgets/controls")
@@ -105,14 +95,11 @@ def test_every_output_is_html_and_text_or_a_widget_and_text(ran: Any) -> None:
     assert streams == [], "nothing is printed"
 
 
-def test_beside_every_widget_stands_its_static_twin(ran: Any) -> None:
+def test_widgets_are_those_of_the_core_and_beside_each_stands_its_static_twin(ran: Any) -> None:
     with_widgets = {source for source, data in outputs(ran) if WIDGET in data}
     assert {"%agent dashboard", "%memory panel", "%memory edit", "%skills panel", "%agent panel"} <= with_widgets
     static = {source for source, _, _ in html_of(ran)}
     assert with_widgets <= static
-
-
-def test_widgets_are_those_of_the_core_and_need_nothing_from_elsewhere(ran: Any) -> None:
     state = ran.metadata.widgets[STATE]["state"]
     assert len(state) > 100 and {model["model_module"] for model in state.values()} <= set(CORE)
     assert {one["state"]["_view_module"] for one in state.values() if one["state"].get("_view_module")} <= set(CORE)

@@ -10,8 +10,7 @@ import pytest
 
 from deepnb.magics.options import AgentRun, parse_agent
 from tests.support.notebooks import ALL, HERE, execute, masked, read, runs, texts
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 SOME_CACHE = os.environ.get("TIKTOKEN_CACHE_DIR", "")
 
@@ -86,7 +85,7 @@ def test_every_file_a_notebook_reads_is_there() -> None:
             assert (path.parent / name).is_file(), name
 
 
-def test_masking_keeps_all_but_times() -> None:
+def test_masking_keeps_all_but_times_and_of_a_picture_its_kind() -> None:
     assert masked("turn 1 · 2 calls · 253 out · 0.28 s") == "turn 1 · 2 calls · 253 out · <took>"
     assert masked("turn 1 · 2 calls · 254 out · 0.28 s") != masked("turn 1 · 2 calls · 253 out · 0.28 s")
     assert masked("2026-11-22 01:16:01  (19 messages") == "<time> (19 messages"
@@ -94,8 +93,6 @@ def test_masking_keeps_all_but_times() -> None:
     assert masked("7     3     390  4569   0.004") == masked("7     3     390  4569  10.004")
     assert masked("0.85 of 6,000 =  5,100 tokens") == "0.85 of 6,000 =  5,100 tokens"
 
-
-def test_of_a_picture_its_kind_is_compared() -> None:
     def shown(**data: str) -> list[tuple[str, str]]:
         output = nbformat.v4.new_output(
             "display_data", data={key.replace("_", "/"): text for key, text in data.items()}

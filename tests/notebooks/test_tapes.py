@@ -5,10 +5,9 @@ from pathlib import Path
 
 from deepnb import Session
 from deepnb.values.turn import ThinkingDelta
-from tests.support.replays import tape
 from tests.support.shells import Shell
 from tests.support.tables import every_row
-from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make
+from tests.support.tapes import COMPARED, HERE, MODELS, NOTE, PROMPTS, WARM, make, tape
 
 
 @every_row("name", MODELS)

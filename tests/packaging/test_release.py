@@ -117,8 +117,11 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     subprocess.run(copy, input=files, cwd=ROOT, check=True)
     programs = environment(place / "env", ["-r", "binder/requirements.txt"], python, place / "clone")
     env = {"HOME": str(place), "MPLCONFIGDIR": str(place / "fonts"), "PYTHONPATH": ""}
+    # `unshare -n` runs a command without a network, not even loopback
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+        pytest.skip("this machine makes no process without a network")
     ran = subprocess.run(
-        [*_no_network(), "./binder/postBuild"],
+        ["unshare", "-n", "./binder/postBuild"],
         cwd=place / "clone",
         env={**os.environ, **env, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "TIKTOKEN_CACHE_DIR": str(place / "encodings")},
         capture_output=True,
@@ -127,13 +130,6 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     return Image(place / "clone", programs, env, ran.stdout)
-
-
-def _no_network() -> list[str]:
-    """A command before another that has no network, not even loopback."""
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
-        pytest.skip("this machine makes no process without a network")
-    return ["unshare", "-n"]
 
 
 @pytest.mark.nightly

@@ -8,10 +8,8 @@ import pytest
 
 from deepnb import Session
 from tests.persistence import conftest
-from tests.support.functions import Slow
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, calls, unasked
-from tests.support.wings import wing
+from tests.support.scripted import Scripted, Slow, call, calls, unasked
+from tests.support.tables import refused, wing
 
 RAN: list[str] = []
 

@@ -12,9 +12,8 @@ from deepnb.engine.file_extras import file_versions
 from deepnb.values.turn import Turn
 from tests.persistence.conftest import session
 from tests.support import forty_steps
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, call, walked
+from tests.support.tables import refused
 
 
 def facts(turn: Turn) -> dict[str, Any]:

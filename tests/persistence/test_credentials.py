@@ -15,14 +15,12 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.models import keys
-from tests.support.chat_server import Fail, Say, Use
+from tests.support.chat_server import Fail, OpenAIServer, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.databases import contents
-from tests.support.functions import gives
 from tests.support.images import png
-from tests.support.openai_server import OpenAIServer
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, gives, unasked
+from tests.support.tables import refused
 
 PLANTED = SAMPLES[3 :: len(SAMPLES) // 200][:200]
 VALUES = [value for one in PLANTED for value in one.values]

@@ -1,10 +1,12 @@
-"""The file or database itself: whose it is, which are left as they are, damage and other formats: refused in one line."""
+"""The file or database itself: whose it is, also with two kernels in it, which are left as they are, damage is one line, and what is forgotten."""
 
 import json
 import sqlite3
 import stat
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,13 @@ import psycopg
 import pytest
 
 from deepnb import DeepnbError, Session
+from deepnb.backends.journal import replay
+from tests.data import rows
 from tests.persistence.conftest import session
 from tests.support import databases
 from tests.support.databases import execute
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, Slow, call, unasked, walked
+from tests.support.tables import every_row, refused
 
 
 def left_alone(where: str | Path, match: str) -> None:
@@ -150,24 +152,7 @@ def begun(where: str) -> None:
         walked(s, "memory.add likes tea", "run one", "run two")
 
 
-DAMAGE: dict[str, tuple[Any, str]] = {
-    "a checkpoint is no msgpack": (
-        ("UPDATE checkpoints SET checkpoint = x'93ff'", r"UPDATE checkpoint_blobs SET blob = '\x93ff'"),
-        "a checkpoint of this session is damaged",
-    ),
-    "a later format": ("UPDATE deepnb_format SET version = 999", "was written by a later deepnb"),
-    "no format": ("DELETE FROM deepnb_format", "is damaged .it does not say which format"),
-    "two formats": ("INSERT INTO deepnb_format (version) VALUES (1)", "is damaged .it does not say which format"),
-    "a table is gone": ("DROP TABLE deepnb_lines", "is damaged"),
-    "a column is gone": ("ALTER TABLE deepnb_threads DROP COLUMN begun", "is damaged"),
-    "LangGraph's table is gone": ("DROP TABLE checkpoints", "is damaged"),
-    "a turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NOT NULL", "is damaged .a turn that a thread names"),
-    "the first turn is gone": ("DELETE FROM deepnb_turns WHERE parent IS NULL", "is damaged .a turn that a turn names"),
-    "a turn is no JSON": ("UPDATE deepnb_turns SET record = substr(record, 1, 40)", "is damaged .a record is no JSON"),
-    "a turn is another's": ("""UPDATE deepnb_turns SET record = '{"number": 1}'""", "is damaged .a turn can't be read"),
-    "a thread is no JSON": ("UPDATE deepnb_threads SET facts = 'x'", "is damaged .a record is no JSON"),
-    "texts are gone": ("DELETE FROM deepnb_values", "is damaged .a text that a turn names"),
-}
+DAMAGE: dict[str, tuple[Any, str]] = dict(rows("refused")["databases"])
 
 
 @pytest.mark.slow
@@ -205,3 +190,171 @@ def test_a_session_whose_place_was_damaged_writes_no_more(where, tmp_path: Path)
     refused("is damaged", s.persist, where)
     refused("this session is closed", s.run, "go on")
     assert contents(where) == before
+
+
+WORD = "zeppelin"
+
+
+def held(where: str) -> list[str]:
+    """The tables, or files, whose bytes have the word, in whatever case."""
+    return [name for name, data in databases.contents(where).items() if WORD.encode() in data.lower()]
+
+
+def remembered(where: str, **options: Any) -> None:
+    """Three threads that knew the word at many turns, in the block of memory and as an update; then its kernel ended."""
+    with session(where, **options) as s:
+        s.memory.write("/AGENTS.md", "- likes tea\n- owns a Zeppelin\n")
+        walked(s, "run one", "memory.add the zeppelin is grey", "run two", "fork side", "run three", "new far")
+        walked(s, "run four", "switch main")
+        s.run("five", max_steps=0)
+
+
+@pytest.mark.parametrize("refresh", ["delta", pytest.param("call", marks=pytest.mark.slow)])
+def test_it_is_in_no_byte_and_no_later_request(where, refresh):
+    remembered(where, memory_refresh=refresh)
+    with session(where, memory_refresh=refresh) as s:
+        assert held(where)
+        found = s.memory.find(WORD)
+        assert found.kept and found.files and found.journal
+        assert ("may hold the words in its log" in s.memory.forget(WORD).left) is ("://" in where)
+        assert held(where) == [] and s.memory.find(WORD).nothing and s.files["/AGENTS.md"] == "- likes tea\n"
+        for thread in ("far", "side", "main"):
+            s.switch(thread)
+            s.run("and now")
+            assert WORD not in str(s.options.model.requests[-1]).lower()
+        s.rewind(1)
+        s.fork("again", at=1)
+        s.run("once more")
+        assert held(where) == []
+    with session(where) as s:
+        s.switch("side")
+        assert [t.prompt for t in s.turns] == ["one", "two", "three", "and now"]
+        assert s.turns[0].after.memory["/AGENTS.md"] == "- likes tea\n- owns a [forgotten]\n"
+        assert "owns a [forgotten]" in str(list(s.xray(1).request))
+        s.rewind(2)
+        assert s.run("on").number == 3
+
+
+def test_what_the_conversation_said_stays(where):
+    write = call("write_file", file_path="/AGENTS.md", content="- a zeppelin\n")
+    with session(where, write, "noted the zeppelin", "yes") as s:
+        walked(s, "run remember my zeppelin", "run do you?")
+        s.memory.forget(WORD)
+        assert s.memory.find(WORD).nothing and s.memory.forget(WORD).nothing
+    with session(where) as s:
+        assert s.turns[0].prompt == "remember my zeppelin" and s.turns[0].text == "noted the zeppelin"
+        assert [m.text for m in s.snapshot.messages][:1] == ["remember my zeppelin"]
+        assert "/AGENTS.md" not in s.files or WORD not in s.files["/AGENTS.md"]
+        assert WORD not in str(s.memory.log_entries())
+
+
+def test_nothing_is_forgotten_while_another_kernel_plays(where):
+    slow = Slow()
+    remembered(where)
+    with session(where, call("wait"), "ready", **unasked(slow.wait)) as one, session(where) as two:
+        one.new("here")
+        with slow.held(lambda: one.run("wait")):
+            refused("thread here is busy in another kernel", two.memory.forget, WORD)
+            assert WORD in two.files["/AGENTS.md"].lower()
+        left = two.memory.forget(WORD).left
+        assert held(where) == [] or "another kernel uses" in left
+
+
+def test_a_thread_in_which_a_turn_plays_is_busy_for_others_and_can_be_forked(where):
+    slow = Slow()
+    with session(where, "first", call("wait"), "second", **unasked(slow.wait)) as one, session(where, "other") as two:
+        one.run("one")
+        with slow.held(lambda: one.run("two")):
+            told = refused("", two.run, "me, too")
+            line = told.typed
+            assert line.startswith("thread main is busy in another kernel (process ")
+            assert ", since 20" in line and "%agent fork" in line
+            for act in (lambda: two.rewind(0), lambda: two.files.update({"/a.txt": "A"})):
+                refused("is busy in another kernel", act)
+            walked(two, "memory.add memory is everybody's", "fork aside")
+            assert two.run("me, too").number == 2
+        assert [t.prompt for t in one.turns] == ["one", "two"]
+        two.switch("main")
+        assert two.run("three").number == 3 and [t.prompt for t in two.turns] == ["one", "two", "three"]
+        assert "memory is everybody's" in one.files["/AGENTS.md"] and one.run("four").number == 4
+
+
+def test_a_thread_that_another_kernel_made_meanwhile_is_not_overwritten(where):
+    with session(where) as one, session(where) as two:
+        assert not two.turns
+        one.run("one")
+        assert two.run("two").number == 2 and [turn.prompt for turn in two.turns] == ["one", "two"]
+        two.rewind(1)
+        assert len(two.snapshot.messages) == 2
+
+
+def test_a_thread_made_meanwhile_is_not_overwritten(anywhere):
+    with session(anywhere) as one, session(anywhere) as two:
+        assert two.workspace.threads.names == ("main",)
+        walked(one, "new later", "run here first")
+        refused("a thread 'later' already exists", two.new, "later")
+        two.switch("later")
+        assert [turn.prompt for turn in two.turns] == ["here first"]
+
+
+def all_there(s: Session, writers: list[str], edits: int) -> None:
+    lines, log = s.files["/AGENTS.md"].splitlines(), s.memory.log_entries()
+    assert sorted(lines) == sorted(f"- fact {name}-{n}" for name in writers for n in range(edits))
+    assert [e.id for e in log] == [str(n) for n in range(1, len(lines) + 1)]
+    assert replay("/AGENTS.md", log) == s.files["/AGENTS.md"]
+
+
+def test_edits_of_many_writers_are_all_there(where):
+    sessions = [session(where) for _ in range(4)]
+
+    def write(number: int) -> None:
+        for n in range(10):
+            sessions[number].memory.add(f"fact {number}-{n}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    for s in sessions:
+        all_there(s, [*"0123"], 10)
+        s.close()
+
+
+def test_two_writers_of_one_line_keep_both_texts(anywhere):
+    with session(anywhere) as one, session(anywhere) as two:
+        one.memory.write("/AGENTS.md", "- l1\n- x\n")
+        two.memory.read("/AGENTS.md")
+        one.memory.write("/AGENTS.md", "- l1 AAA\n- x\n")
+        assert two.memory.write("/AGENTS.md", "- l1 BBB\n- x\n").conflicts
+        for s in (one, two):
+            assert s.memory.read("/AGENTS.md") == "- l1 AAA\n- l1 BBB\n- x\n"
+            assert [c.conflict.kept for c in s.memory.conflicts()] == ["- l1 AAA"]
+            assert replay("/AGENTS.md", s.memory.log_entries()) == s.files["/AGENTS.md"]
+            assert [e.id for e in s.memory.log_entries()] == ["1", "2", "3"]
+
+
+@pytest.mark.nightly
+def test_eight_kernels_with_fifty_edits_each_lose_none(where):
+    with session(where) as s:
+        command = [sys.executable, "-m", "tests.support.memory_writer", where]
+        kernels = [
+            subprocess.Popen([*command, f"k{n}", "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for n in range(8)
+        ]
+        for one in kernels:
+            assert one.stdout is not None and one.stdout.readline() == "ready\n"
+        for one in kernels:
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        for one in kernels:
+            one.communicate()
+        assert [one.returncode for one in kernels] == [0] * 8
+        all_there(s, [f"k{n}" for n in range(8)], 50)
+
+
+def test_what_one_learns_the_other_is_told_at_its_next_turn(where):
+    with session(where) as one, session(where) as two:
+        one.run("one")
+        walked(two, "switch main", "new b", "run in b")
+        one.memory.add("likes tea")
+        two.run("again in b")
+        assert "likes tea" in str(two.options.model.requests[-1])

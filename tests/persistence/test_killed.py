@@ -20,9 +20,8 @@ from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.forks import python
 from tests.support.kernels import Cell, Kernel
-from tests.support.scripted import Scripted
-from tests.support.walks import enter
-from tests.support.wings import wing
+from tests.support.scripted import Scripted, enter
+from tests.support.tables import wing
 
 
 @pytest.mark.parametrize("turns", [0, 1])

@@ -13,10 +13,8 @@ from deepnb import Session
 from deepnb.values.turn import ToolEnded
 from tests.persistence.conftest import session
 from tests.support.databases import checkpointer as checkpointer  # a fixture
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, call, gives, unasked, walked
+from tests.support.tables import refused
 
 
 def sent(s: Session) -> str:

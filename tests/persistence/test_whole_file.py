@@ -17,10 +17,8 @@ import pytest
 from deepnb import DeepnbError, Session
 from deepnb.persistence import sqlite
 from tests.support.compactions import AT_LENGTH
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, call, unasked, walked
+from tests.support.tables import every_row, refused
 
 
 def order(n: int) -> str:

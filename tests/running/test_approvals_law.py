@@ -16,8 +16,7 @@ from deepnb import DeepnbError, Session
 from deepnb.engine.approvals import answers
 from deepnb.values.approvals import Decision, PendingCall, digest
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import Scripted
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, walked
 
 TOOLS = ("boom", "other", "look")
 VALUES = st.integers(0, 3)
@@ -98,19 +97,15 @@ POLICIES = st.sampled_from(["outside", "writes", "read-only"]) | st.dictionaries
 )
 WORDS = st.lists(st.sampled_from(["approve", "approve", "reject", "edit", "remember"]), min_size=4, max_size=4)
 MEANWHILE: dict[str, Callable[[Any, World, Any, Any], object]] = {
-    "memory": lambda s, *_: s.memory.add("likes tea"),
-    "file": lambda s, *_: s.files.__setitem__("/notes.txt", "x"),
+    "memory": lambda s, *_: s.memory.add("likes tea"), "file": lambda s, *_: s.files.__setitem__("/notes.txt", "x"),
     "switch": lambda s, *_: walked(s, "new", "run a turn elsewhere", f"switch {s.thread}"),
     "panel": lambda s, *_: (s.budget(), s.snapshot, s.approvals.asked(), [s.approvals.change(c) for c in s.asked]),
     "policy": lambda s, world, policy, last: world.configure(policy),
     "forget": lambda s, *_: walked(s, "memory.add a secret", "memory.forget a secret"),
     "bare": lambda s, *_: s.graph.update_state(s.config, {"files": {}}),  # this program drops what waits
-    "stale": lambda s, world, policy, last: last and list(s.resume(last)),
-    "prompt": lambda s, *_: s.run("go on"),
-    "compact": lambda s, *_: s.compact(),
-    "fork": lambda s, *_: s.fork(),
-    "undo": lambda s, *_: s.undo(),
-}
+    "stale": lambda s, world, policy, last: last and list(s.resume(last)), "prompt": lambda s, *_: s.run("go on"),
+    "compact": lambda s, *_: s.compact(), "fork": lambda s, *_: s.fork(), "undo": lambda s, *_: s.undo(),
+}  # fmt: skip
 BETWEEN = st.lists(st.sampled_from([*MEANWHILE]), max_size=3)
 
 

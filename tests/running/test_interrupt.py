@@ -21,9 +21,8 @@ from pydantic import PrivateAttr
 from deepnb import Session
 from deepnb.engine import run as engine_run
 from deepnb.values.turn import ModelStarted, TextDelta, ToolEnded, ToolStarted
-from tests.support.refusals import refused
 from tests.support.scripted import TASK, Scripted, call, calls, unasked
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 LONG = " ".join(["word"] * 400)
 

@@ -16,10 +16,8 @@ from deepnb.values.turn import TextDelta, ThinkingDelta, Turn
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.views.turn import TurnView, footer_view, long_turn_view
 from deepnb.views.turn_segments import turn_segments
-from tests.support.functions import gives, pay
-from tests.support.refusals import refused
-from tests.support.scripted import TASK, Scripted, call, calls, session, unasked
-from tests.support.tables import every_row
+from tests.support.scripted import TASK, Scripted, call, calls, gives, pay, session, unasked
+from tests.support.tables import every_row, refused
 from tests.values.test_answers import OBJECT, WRITTEN
 
 
@@ -102,7 +100,7 @@ def test_its_card_is_red_and_has_a_short_traceback_of_the_users_own_code(fails: 
     assert "→ " + fails.__name__ in TurnView(turn).text() and " error " in TurnView(turn).text()
 
 
-def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
+def test_of_an_exception_its_last_frames_and_bounded_words_are_shown_and_no_credential() -> None:
     def average(numbers: list[float]) -> float:
         """The mean."""
         return statistics.mean(numbers)
@@ -115,17 +113,12 @@ def test_of_an_exception_in_a_library_its_last_frames_are_shown() -> None:
     traceback = ended(turn)[0].traceback
     assert "statistics.py" in traceback and "langchain" not in traceback
 
-
-def test_a_traceback_shows_no_credential() -> None:
     def login() -> str:
         """Log in."""
         raise ValueError("no")  # password = "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3"
 
     traceback = ended(session(call("login"), "sorry", **unasked(login)).run("p"))[0].traceback
     assert 'raise ValueError("no")' in traceback and "Zq7Rw2Lm9" not in traceback
-
-
-def test_tools_beside_it_keep_their_results_and_what_they_wrote() -> None:
     both = calls(call("sync_fails", "a", text="x"), call("write_file", "b", file_path="/a.md", content="y"))
     s = session(both, "end", **unasked(sync_fails))
     s.run("p")

@@ -20,13 +20,11 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import ModelEnded, ModelStarted, ToolEnded, Usage
 from deepnb.views.turn import TurnView, footer_view
 from tests.support.databases import checkpointer as checkpointer  # a fixture
-from tests.support.refusals import refused
-from tests.support.scripted import TASK, Paid, Scripted, call, calls, session
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import TASK, Paid, Scripted, call, calls, session, walked
+from tests.support.tables import every_row, refused
 
 
-def test_run_and_stream_give_the_same_record():
+def test_run_and_stream_give_the_same_record_and_it_never_changes_afterwards():
     s = Session(model=TeachingModel(), clock=lambda: datetime(2026, 1, 31, 9, tzinfo=UTC))
     assert (s.text, s.turns, s.last, s.budget(), s.pending) == ("", (), None, None, None)
     turn = s.run("Remember that I prefer tea")
@@ -41,9 +39,6 @@ def test_run_and_stream_give_the_same_record():
     expected = [type(e) for e in turn.events if isinstance(e, ModelEnded | ToolEnded)]
     assert [type(e) for e in events if isinstance(e, ModelEnded | ToolEnded)] == expected
     assert other.text == turn.text
-
-
-def test_a_turn_never_changes_afterwards():
     s = session("one", call("write_file", file_path="/a.md", content="x"), "two")
     first = s.run("a")
     was = (list(first.after.messages), dict(first.after.files), first.after.checkpoint)
@@ -66,11 +61,10 @@ def test_a_call_that_gives_the_same_three_times_running_ends_the_turn():
     changing = [call("write_file", file_path=f"/{n}.md", content="x") for n in range(4)]
     others = [again, again, call("ls", path="/"), again, again, *changing, "end"]
     assert session(*others).run("p").text == "end"
-    unknown = session(call("nothing"))
-    assert unknown.run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
+    assert session(call("nothing")).run("p").interrupted == turn.interrupted.replace("read_file", "nothing")
 
 
-def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_is_one_line():
+def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_or_no_such_turn_is_one_line():
     s = session()
     for prompt in ("", "  \n\t"):
         refused(r"the prompt is empty: session.run\(PROMPT\)", s.run, prompt)
@@ -78,9 +72,6 @@ def test_a_prompt_is_sent_as_it_stands_and_an_empty_one_is_one_line():
     for prompt in ('\'tis {x} "quoted" $y$ <tag>\n', "  indented\n```py\n1\n```", "茶?"):
         s.run(prompt)
         assert s.options.model.requests[-1][-1].content == prompt
-
-
-def test_no_such_turn_is_one_line():
     s = session()
     refused(r"no turn 1: thread main has no turns yet: session.turns lists them", s.turn, 1)
     s.run("a")
@@ -117,15 +108,12 @@ def test_the_limit_of_cost():
     assert s.text == "end"
 
 
-def test_use_switches_the_model_in_the_same_thread():
+def test_use_and_the_model_of_one_turn_switch_it_and_resume_keeps_it():
     s = session("scripted")
     s.run("a")
     assert s.use("offline") == "offline" and s.run("Hello").model == "offline"
     assert [m.text for m in s.snapshot.messages][:3] == ["a", "scripted", "Hello"]
     assert s.rule.window == TeachingModel().window and s.budget().exact
-
-
-def test_a_model_for_one_turn_is_kept_by_resume_and_is_no_later_ones():
     s = session("scripted", "scripted")
     assert s.run("Hello", model="offline").model == "offline" and s.model == "ScriptedModel"
     assert s.run("a").text == "scripted"

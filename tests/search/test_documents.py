@@ -14,6 +14,7 @@ from deepnb.search.passages import Chunks, Row, passages, windows
 from deepnb.search.reading import FEW, KeptPostings, Reader
 from deepnb.search.scoring import Concept, Postings
 from deepnb.search.words import read_query
+from tests.data import rows
 from tests.support.tables import every_row
 
 STORY = (
@@ -46,14 +47,7 @@ def test_a_wrapped_item_and_chinese_are_one_unit_and_a_long_one_is_parted_at_its
     assert [unit.start for unit in units[1:]] == [unit.end + 1 for unit in units[:-1]]
 
 
-@every_row("text", [
-    "The bees have left the hive below the mill, all of them.\nThe boat leaks, and nobody knows where it does so.",
-    "Met Anna about the budget\nCalled the plumber\nbought milk",
-    "Ana: the bees have left the hive below the mill, and I have seen them go\nBen: then they are in the meadow now",
-    "- the bees have left the hive below the mill, and I have seen them going\n- they are in the meadow behind it",
-    "```\nthe bees have left the hive below the mill, and I have seen them going\nto the meadow\n```",
-    "| the bees have left the hive below the mill, and I have seen them going |\n| to the meadow |",
-])  # fmt: skip
+@every_row("text", rows("search_options")["things by themselves"])
 def test_lines_that_are_things_by_themselves_stay_so(text: str) -> None:
     assert all(first == last for first, last in lines(text))
 
@@ -78,7 +72,7 @@ def scores(*files: list[tuple[int, int]], chunks: int = 1, size: float = 600.0) 
     return list(best.values())
 
 
-def test_a_window_is_scored_by_how_often_words_stand_in_it_by_its_length_and_its_file() -> None:
+def test_a_window_is_scored_by_how_often_words_are_asked_and_stand_in_it() -> None:
     """Of three documents of one chunk: the word twice in the first, once in the others, of which one is short."""
     twice, once = scores([(0, 0), (1, 0)], [(0, 0)])
     assert twice > once > 0
@@ -91,9 +85,6 @@ def test_a_window_is_scored_by_how_often_words_stand_in_it_by_its_length_and_its
     # Each file has it once in its first window; the second again, far from there.
     once, again, never = scores([(0, 0)], [(0, 0), (9, 9)], [], chunks=10)
     assert again > once > never == 0
-
-
-def test_a_word_that_is_asked_twice_counts_more() -> None:
     files = {
         "kiln.md": textwrap.fill(f"The kiln. {STORY}", 75),
         "glaze.md": textwrap.fill(f"The glaze. {STORY}", 75),

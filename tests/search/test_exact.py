@@ -18,10 +18,18 @@ FAMILY = ["欧阳", "司马", "王", "李", "张", "陈", "赵", "周", "吴", "
 GIVEN = ["明远", "明亮", "志远", "思齐", "海若", "若海", "子墨", "墨涵", "建军", "国强"]
 
 
-def planted(random: Random) -> dict[str, list[str]]:
-    """Identifiers by kind; within a kind they differ in a letter or a digit."""
+def ask(kind: str, name: str, i: int) -> str:
+    if kind == "names":
+        return (name, f"{name}是谁？", f"请问{name}的电话是多少")[i % 3]
+    return (name, f"what did we decide on {name}?", f"why is {name} failing again")[i % 3]
+
+
+def ranks(files: dict[str, str]) -> tuple[list[tuple[str, str, str]], int]:
+    """Every identifier whose first hit lacks it, with its kind and the query; and the number of chunks."""
+    random = Random(3)
+    # Identifiers by kind; within a kind they differ in a letter or a digit.
     verbs, nouns = ["load", "parse", "merge", "flush", "index"], ["config", "thread", "journal", "chunk", "budget"]
-    return {
+    kinds = {
         "error codes": [f"ERR_CONN_{n}" for n in range(1000, 1120)] + [f"0x8007{n:04X}" for n in range(100)],
         "paths": [f"/srv/app{n}/etc/{noun}.toml" for n in range(8) for noun in nouns],
         "windows paths": [f"C:\\Data\\run{n}\\out.csv" for n in range(20)],
@@ -32,18 +40,6 @@ def planted(random: Random) -> dict[str, list[str]]:
         "versions": [f"{a}.{b}.{c}" for a, b, c in product((1, 2), range(3), range(3))],
         "names": [family + given for family, given in product(FAMILY, GIVEN[:4])],
     }
-
-
-def ask(kind: str, name: str, i: int) -> str:
-    if kind == "names":
-        return (name, f"{name}是谁？", f"请问{name}的电话是多少")[i % 3]
-    return (name, f"what did we decide on {name}?", f"why is {name} failing again")[i % 3]
-
-
-def ranks(files: dict[str, str]) -> tuple[list[tuple[str, str, str]], int]:
-    """Every identifier whose first hit lacks it, with its kind and the query; and the number of chunks."""
-    random = Random(3)
-    kinds = planted(random)
     paths = sorted(files)
     index = Index()
     for kind, names in kinds.items():
@@ -119,7 +115,7 @@ def test_a_label_is_what_stands_before_the_colon(line: str, of: str) -> None:
     assert label(line) == of
 
 
-def test_what_a_speaker_says_is_theirs() -> None:
+def test_what_a_speaker_says_is_theirs_and_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
     index = Index()
     index.update({"talk.md": "Ana: The bees have left for the meadow behind the mill.\n\nBen: Ana, the bees?\n"})
     assert index.search("what of Ana's bees?", 1, passage=70)[0].text.startswith("Ana: ")
@@ -129,9 +125,6 @@ def test_what_a_speaker_says_is_theirs() -> None:
     for asked, line in (("Ana kiln", 1), ("Ben kiln", 3)):
         hits = [hit for hit in index.search(asked, 8, passage=450) if "kiln" in hit.text]
         assert hits[0].start == line
-
-
-def test_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
     index = Index()
     said = ("新同事李想做设计，名字写在门口。", "设计师椅子到货了。", "合同七月到期，李想签字。")
     index.update(dict(zip(("a.md", "b.md", "c.md"), said, strict=True)))

@@ -15,8 +15,7 @@ from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import RefusedError
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 NOTES = {
     "memory/2026-02-14.md": "# Saturday\n\n## Garden\n\nThe bees came by post.\n\n## Work\n\nThe certificate has run out.\n",
@@ -47,14 +46,11 @@ def test_text_is_that_of_its_lines(query: str) -> None:
         assert "\n".join(NOTES[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
 
 
-def test_a_heading_and_the_name_of_a_file_speak_for_what_is_below() -> None:
+def test_headings_and_names_speak_for_what_is_below_and_words_that_look_alike_are_found() -> None:
     hits = made().search("bees garden 2026-02-14", 1)
     assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
     found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
     assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
-
-
-def test_words_that_only_look_alike_and_stop_words_alone_are_found() -> None:
     index = Index()
     index.update({"a.md": "To be or not to be.", "b.md": "Something else."})
     assert index.search("to be or not to be")[0].path == "a.md"
@@ -231,18 +227,15 @@ CREATE VIRTUAL TABLE words USING fts5(body, tokenize = 'porter unicode61');
 """
 
 
-def make_old_tables(db: Database) -> None:
-    """The tables of an index as the first version made them: no names, no vocabulary, no embeddings."""
+def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "i.db"
+    db = Database(str(path))
+    # The tables of an index as the first version made them: no names, no vocabulary, no embeddings.
     db.share()
     for statement in OLD.strip().split(";"):
         db.rows(statement)
     db.rows(f"PRAGMA application_id = {APPLICATION}")
     db.rows("PRAGMA user_version = 1")
-
-
-def old_index(path: Path) -> None:
-    db = Database(str(path))
-    make_old_tables(db)
     with db.transaction(write=True):
         for number, (name, text) in enumerate(NOTES.items(), 1):
             db.rows("INSERT INTO files (id, path, hash) VALUES (?, ?, ?)", (number, name, content_hash(text)))
@@ -251,11 +244,6 @@ def old_index(path: Path) -> None:
             db.rows("INSERT INTO units (id, line, a, b) VALUES (?, ?, ?, ?)", (number << 43, 1, 0, len(text)))
             db.rows("INSERT INTO words (rowid, body) VALUES (?, ?)", (number << 43, "other words"))
     db.close()
-
-
-def test_an_older_index_is_brought_up_to_date_and_read_anew(tmp_path: Path) -> None:
-    path = tmp_path / "i.db"
-    old_index(path)
     index = Index(path, source=lambda: NOTES)
     assert index.search("hoopoe", 1)[0].start == 1 and index.search("other words", legs=["words"]) == []
     assert index.update(dict(NOTES)) == Updated(changed=0, unchanged=3, removed=0, chunks=0)

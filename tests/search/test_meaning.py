@@ -67,15 +67,11 @@ def test_what_the_words_explain_counts_by_them_and_what_they_do_not_by_vectors_t
     assert spread.weight(near, 0.2) > spread.weight(near, 0.3) > 1 and spread.floor > near
 
 
-@every_row(
-    ("question", "today", "days"),
-    [
-        ("which film yesterday?", 24, [23]),
-        ("which film last week?", 24, [16, 17, 18, 19, 20, 21, 22]),
-        ("which film in May?", 24, list(range(10, 24))),  # of May is nothing: the nearest of any day
-        ("which film today?", 23, list(range(10, 24))),  # what is so today was said before
-    ],
-)
+@every_row(("question", "today", "days"), [
+    ("which film yesterday?", 24, [23]), ("which film last week?", 24, [16, 17, 18, 19, 20, 21, 22]),
+    ("which film in May?", 24, list(range(10, 24))),  # of May is nothing: the nearest of any day
+    ("which film today?", 23, list(range(10, 24))),  # what is so today was said before
+])  # fmt: skip
 def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(
     question: str, today: int, days: list[int]
 ) -> None:
@@ -135,7 +131,7 @@ def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
     return index, index._thread
 
 
-def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
+def test_a_search_does_not_wait_for_all_to_be_embedded_and_closing_ends_the_embedding() -> None:
     slow = Slow()
     index, thread = embedding(slow)
     (said,) = index.notices
@@ -146,9 +142,6 @@ def test_a_search_does_not_wait_for_all_to_be_embedded() -> None:
     slow.go.set()
     thread.join(60)
     assert index.progress() == (0, 200) and index.search("宠物害怕什么？", 1)[0].leg.endswith("vector")
-
-
-def test_closing_the_index_ends_the_embedding() -> None:
     slow = Slow()
     index, thread = embedding(slow)
     index.close()

@@ -14,10 +14,8 @@ from deepnb.values.approvals import EVERY, Decision, PendingCall, Policy, decide
 from deepnb.values.turn import Asked, Decided
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.workshop.approvals import Effects, marked, reads
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, calls
-from tests.support.tables import every_row
+from tests.support.scripted import Scripted, call, calls, gives
+from tests.support.tables import every_row, refused
 
 WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
 
@@ -335,7 +333,7 @@ def sends(what: str, ran: list[str]) -> Callable[[str], str]:
     return send
 
 
-def test_what_is_allowed_in_a_thread_ends_with_the_function():
+def test_what_is_allowed_in_a_thread_or_always_ends_with_the_function():
     ran: list[str] = []
 
     def go(s: Session) -> bool:
@@ -363,30 +361,24 @@ def test_what_is_allowed_in_a_thread_ends_with_the_function():
     s.approvals.rule("send", "ask")
     s.approvals.rule("send", "allow")
     assert set(ran) == {"a"}
-
-
-def test_what_is_always_allowed_ends_with_the_function_too():
-    ran: list[str] = []
-    changes: list[tuple[Callable[[Session], object], bool]] = [
+    of_the_session: list[tuple[Callable[[Session], object], bool]] = [
         (lambda s: s.tools.add(sends("a", ran)), False), (lambda s: s.tools.add(sends("b", ran)), True),
         (lambda s: s.configure(tools=[sends("b", ran)]), True),
         (lambda s: (s.tools.remove("send"), s.tools.add(sends("a", ran))), True),
     ]  # fmt: skip
-    for change, asks in changes:
+    for alter, asks in of_the_session:
         s = Session(model=Scripted(answers=[call("send", to="x"), "ok"]), tools=[sends("a", ran)])
         s.configure(approve={"send": "allow"})
-        change(s)
+        alter(s)
         assert bool(s.run("go").asked) == asks
 
 
 EFFECTS = st.sampled_from(["reads", "undoable", "outside"])
 NAMES = st.sampled_from(["write_file", "look", "boom"])
 POLICIES = st.builds(
-    Policy,
-    st.sampled_from(["outside", "writes", "read-only"]),
-    st.dictionaries(NAMES, st.sampled_from(["ask", "allow", "deny"])),
-    st.frozensets(NAMES),
-)
+    Policy, st.sampled_from(["outside", "writes", "read-only"]),
+    st.dictionaries(NAMES, st.sampled_from(["ask", "allow", "deny"])), st.frozensets(NAMES),
+)  # fmt: skip
 
 
 @given(POLICIES, NAMES, EFFECTS)
@@ -449,21 +441,14 @@ def test_effects_and_how_a_tool_is_marked():
     theirs: Any = {"mine": "outside", "look": "reads", "grep": "outside", "edit_file": "outside"}
     effects = Effects(lambda path: not path.startswith("/work"), theirs, frozenset({"g"}))
     found: list[tuple[str, Any, str]] = [
-        ("write_file", {"file_path": "/a"}, "undoable"),
-        ("write_file", {"file_path": "/work/a"}, "outside"),
-        ("write_file", {"file_path": ["/a"]}, "outside"),
-        ("delete", {"file_path": "/work"}, "outside"),
-        ("execute", {"command": "ls"}, "outside"),
-        ("nobody knows", {}, "outside"),
-        ("read_file", {}, "reads"),
-        ("note", {}, "undoable"),
-        ("mine", {}, "outside"),
-        ("look", {}, "reads"),
+        ("write_file", {"file_path": "/a"}, "undoable"), ("write_file", {"file_path": "/work/a"}, "outside"),
+        ("write_file", {"file_path": ["/a"]}, "outside"), ("delete", {"file_path": "/work"}, "outside"),
+        ("execute", {"command": "ls"}, "outside"), ("nobody knows", {}, "outside"), ("read_file", {}, "reads"),
+        ("note", {}, "undoable"), ("mine", {}, "outside"), ("look", {}, "reads"),
         ("grep", {}, "outside"),  # a tool of the user's that is called like one of deepnb's
-        ("edit_file", {"file_path": "/a"}, "outside"),
-        ("task", {"subagent_type": "general-purpose"}, "reads"),
+        ("edit_file", {"file_path": "/a"}, "outside"), ("task", {"subagent_type": "general-purpose"}, "reads"),
         ("task", {"subagent_type": "g"}, "outside"),  # the calls of a graph of the user's can't be asked about
-    ]
+    ]  # fmt: skip
     assert [(name, args, effects.of(name, args)) for name, args, _ in found] == found
 
     look, glance = deepnb.reads(gives("look", "")), tool(gives("glance", ""))

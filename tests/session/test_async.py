@@ -13,8 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool, tool
 from deepnb import Asked, Session, TextDelta, ToolEnded, ToolStarted
 from deepnb.engine import coroutines
 from deepnb.running.runner import Arrivals, AsyncTurnStream
-from tests.support.functions import gives
-from tests.support.scripted import TASK, call, session, unasked
+from tests.support.scripted import TASK, call, gives, session, unasked
 from tests.support.tables import every_row
 
 

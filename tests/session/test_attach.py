@@ -17,10 +17,8 @@ from deepnb.models import TeachingModel
 from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Turn
 from deepnb.values.wings import home
 from tests.support.graphs import ANSWER, GRAPHS, lookup, model
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, calls
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, call, calls, walked
+from tests.support.tables import every_row, refused
 
 EVERY = pytest.mark.parametrize("name", GRAPHS)
 SOME = ("checkpointer", "files", "memory", "skills", "subagents", "history", "approvals")
@@ -130,20 +128,13 @@ def test_what_only_deepnbs_agent_does_is_refused_in_one_line(name: str, tmp_path
     finished(s)
     tried: Any
     for tried in (
-        s.compact,
-        s.flush,
-        lambda: s.record(tmp_path / "a.jsonl"),
-        lambda: s.replay(tmp_path / "a.jsonl"),
-        lambda: s.mount("/x", f"disk:{tmp_path}"),
-        lambda: s.memory.keep(tmp_path),
-        lambda: s.new("apart", empty=True),
-        lambda: s.tools.add(print),
-        lambda: s.use("offline"),
+        s.compact, s.flush, lambda: s.record(tmp_path / "a.jsonl"), lambda: s.replay(tmp_path / "a.jsonl"),
+        lambda: s.mount("/x", f"disk:{tmp_path}"), lambda: s.memory.keep(tmp_path), lambda: s.new("apart", empty=True),
+        lambda: s.tools.add(print), lambda: s.use("offline"),
         *([lambda: s.package(tmp_path / "package")] if home("session.package") else []),
-        lambda: s.run("x", model="offline"),
-        lambda: s.approvals.mode("read-only"),
+        lambda: s.run("x", model="offline"), lambda: s.approvals.mode("read-only"),
         lambda: s.configure(memory_refresh="call"),
-    ):
+    ):  # fmt: skip
         told = refused("your graph", tried)
         assert "\n" not in told.typed and ": " in told.typed
     assert len(s.turns) == 1
@@ -330,8 +321,7 @@ def test_what_cannot_be_attached_is_one_line(tmp_path: Path) -> None:
         ({"graph": builder.compile(), "model": "offline:x"}, "model can't be given with graph"),
         ({"graph": builder.compile(), "tools": [print]}, "tools can't be given with graph"),
     ):
-        told = refused("", deepnb.Session, **options)
-        assert told.typed.startswith(line)
+        assert refused("", deepnb.Session, **options).typed.startswith(line)
 
 
 def test_each_layer_says_who_made_it_and_what_it_does() -> None:

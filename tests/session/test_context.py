@@ -24,10 +24,8 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import Scripted, call, walked
+from tests.support.tables import every_row, refused
 
 
 def test_a_fork_writes_a_file_of_its_own():
@@ -100,8 +98,7 @@ def test_keep_at_or_above_the_trigger_is_refused_in_one_line(sizes: dict[str, An
 
 @every_row("sizes", ENOUGH)
 def test_keep_below_the_trigger_is_taken(sizes: dict[str, Any]) -> None:
-    s = Session(model=scripted(), **sizes)
-    assert s.rule.keep == sizes["keep"]
+    assert Session(model=scripted(), **sizes).rule.keep == sizes["keep"]
 
 
 def test_keep_is_checked_against_the_trigger_in_force() -> None:
@@ -217,7 +214,7 @@ def held(texts: list[str]) -> list[str]:
     return [t for t in texts if t.startswith("From earlier")]
 
 
-def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
+def test_chosen_messages_stand_before_the_next_prompt_once_word_for_word_in_order_in_their_thread():
     model = Phased()
     s = compacted(model)
     brought = s.bring_back(1, [3, 1])
@@ -235,9 +232,6 @@ def test_chosen_messages_stand_before_the_next_prompt_word_for_word_once():
     s.run("and now?")
     assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
     assert notices(s) == []
-
-
-def test_what_is_chosen_piece_by_piece_is_one_message_in_order_in_its_own_thread():
     model = Phased()
     s = compacted(model)
     s.bring_back(1, [3])

@@ -21,9 +21,8 @@ from deepnb.values.turn import CodeOutput, ToolEnded, ToolStarted, Turn
 from deepnb.views.export import conversation_notebook, conversation_page
 from deepnb.views.turn import TurnView
 from tests.support.hostile_views import Maker
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, unasked, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 KINDS = (".ipynb", ".html", ".jsonl")
@@ -65,7 +64,7 @@ def test_a_notebook_has_the_prompts_as_cells_and_what_was_shown_below_them(talke
     assert len({cell.id for cell in notebook.cells}) == 4
 
 
-def test_a_page_shows_the_text_of_the_views_and_asks_nobody_for_anything(talked, tmp_path):
+def test_a_page_shows_the_text_of_the_views_and_a_transcript_is_the_lines_that_were_kept(talked, tmp_path):
     file = talked.export(tmp_path / "a.html")
     page = file.read_text(encoding="utf-8")
     seen = shown(file)
@@ -74,9 +73,6 @@ def test_a_page_shows_the_text_of_the_views_and_asks_nobody_for_anything(talked,
     assert "heavy" in seen and "<b>lead</b>" in seen and "<b>lead</b>" not in page
     assert not re.search(r"<(?:script|link|iframe|img|object)\b|\son\w+=|\burl\(|@import", page)
     assert "default-src 'none'" in page and "color-scheme:light dark" in page
-
-
-def test_a_transcript_is_the_lines_that_were_kept(talked, tmp_path):
     file = talked.export(tmp_path / "a.jsonl")
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [line["type"] for line in lines] == talked.transcript()["type"].tolist()

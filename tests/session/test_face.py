@@ -17,12 +17,8 @@ import pytest
 import deepnb
 from deepnb import DeepnbError, Session
 from deepnb.wiring.options import UNCHANGED, Options
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
-from tests.support.walks import walked
-from tests.support.wings import wing
+from tests.support.scripted import Scripted, call, gives, walked
+from tests.support.tables import every_row, refused, wing
 
 OPTIONS = [f.name for f in fields(Options)]
 FIXED = ("backend", "checkpointer", "graph", "messages_key")
@@ -47,32 +43,26 @@ def test_a_session_spells_out_each_option_with_a_line_and_its_default():
             assert one.default == getattr(there, name), name
 
 
-def test_configure_takes_the_same_but_for_what_is_fixed():
+def test_configure_and_turns_take_the_same_but_for_what_is_fixed():
     spelled = parameters(Session.configure)
     assert [*spelled] == [name for name in OPTIONS if name not in FIXED]
     assert {p.default for p in spelled.values()} == {UNCHANGED}
     kinds = parameters(Session)
     expected = {n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")}
     assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == expected
-
-
-def test_a_turn_takes_the_same_however_it_is_run():
     ways = [parameters(way) for way in (Session.stream, Session.run, Session.arun, Session.astream)]
     assert ways == [ways[0]] * 4 and [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
 
 
-@every_row(
-    ("what", "line"),
-    [
-        (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]
-        (lambda: Session(max_step=1), "Session has no option 'max_step': did you mean max_steps?"),  # type: ignore[arg-type]
-        (lambda: Session().configure(memory_refesh="call"), "did you mean memory_refresh?"),  # type: ignore[arg-type]
-        (lambda: Session().run("p", tread="b"), "run has no option 'tread': did you mean thread?"),  # type: ignore[arg-type]
-        (lambda: Session().stream("p", thread_="b"), "stream has no option 'thread_': did you mean thread?"),  # type: ignore[arg-type]
-        (lambda: Session().astream("p", xyz=1), r"astream has no option 'xyz': help\(deepnb.Session.astream\)"),  # type: ignore[arg-type]
-        (lambda: Session().configure(backend=None), r"backend can't be changed: deepnb.Session\(backend=...\)"),  # type: ignore[arg-type]
-    ],
-)
+@every_row(("what", "line"), [
+    (lambda: Session(modle="offline"), "Session has no option 'modle': did you mean model?"),  # type: ignore[arg-type]
+    (lambda: Session(max_step=1), "Session has no option 'max_step': did you mean max_steps?"),  # type: ignore[arg-type]
+    (lambda: Session().configure(memory_refesh="call"), "did you mean memory_refresh?"),  # type: ignore[arg-type]
+    (lambda: Session().run("p", tread="b"), "run has no option 'tread': did you mean thread?"),  # type: ignore[arg-type]
+    (lambda: Session().stream("p", thread_="b"), "stream has no option 'thread_': did you mean thread?"),  # type: ignore[arg-type]
+    (lambda: Session().astream("p", xyz=1), r"astream has no option 'xyz': help\(deepnb.Session.astream\)"),  # type: ignore[arg-type]
+    (lambda: Session().configure(backend=None), r"backend can't be changed: deepnb.Session\(backend=...\)"),  # type: ignore[arg-type]
+])  # fmt: skip
 def test_a_mistyped_option_names_the_nearest(what, line):
     refused(line, what)
 
@@ -172,7 +162,11 @@ async def wait() -> deepnb.Turn:
 asyncio.run(wait())
 '''
 
-SLIPS = """
+
+@pytest.mark.nightly
+def test_a_users_script_is_known_through_and_through_and_each_slip_is_found(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "slips.py").write_text("""
 import deepnb
 s = deepnb.Session(modle="x")
 deepnb.Session(memory_refresh="never")
@@ -180,13 +174,7 @@ s.configure(max_step=3)
 s.run("p", tread="b")
 deepnb.Sesion()
 deepnb.Session(max_steps="3")
-"""
-
-
-@pytest.mark.nightly
-def test_a_users_script_is_known_through_and_through_and_each_slip_is_found(tmp_path: Path) -> None:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    (tmp_path / "slips.py").write_text(SLIPS)
+""")
     flags = "-m mypy --strict --cache-dir cache script.py slips.py"
     command = [sys.executable, *flags.split()]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500).stdout

@@ -5,10 +5,8 @@ from deepagents.backends.protocol import BackendProtocol
 
 from deepnb import DeepnbError, Session
 from deepnb.values.turn import ToolEnded
-from tests.support.refusals import refused
-from tests.support.scripted import call, session, unasked
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import call, session, unasked, walked
+from tests.support.tables import every_row, refused
 
 
 def test_a_write_that_waits_lands_before_the_next_prompt_and_is_not_lost_by_closing():
@@ -27,7 +25,7 @@ def test_a_write_that_waits_lands_before_the_next_prompt_and_is_not_lost_by_clos
     assert s.files["/a.md"] == "waits\n" and s.run("next").after.files == {"/a.md": "waits\n"}
 
 
-def test_a_binary_file():
+def test_a_binary_file_and_bad_paths_are_one_line():
     s = session()
     s.backend.upload_files([("/plot.png", b"\x89PNG\xff")])
     assert list(s.files) == ["/plot.png"]
@@ -35,9 +33,6 @@ def test_a_binary_file():
     turn = s.run("p")
     assert (turn.after.files, turn.after.binary) == ({}, {"/plot.png": 5})
     assert s.backend.download_files(["/plot.png"])[0].content == b"\x89PNG\xff"
-
-
-def test_bad_paths_are_one_line():
     s = session()
     for path in ("a.md", "/a/", "/../a.md", "/a//b", "", "/./a"):
         with pytest.raises(DeepnbError, match="is not the path of a file: type an absolute path"):

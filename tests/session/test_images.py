@@ -19,9 +19,8 @@ from deepnb.values.image import LARGEST, PromptImage
 from deepnb.values.turn import Notice, Turn
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from tests.support.images import jpeg, png
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 PNG = png(640, 480)
 MARKER = "[image: image 1, 640x480 png]"
@@ -106,8 +105,7 @@ class Trap:
 ])  # fmt: skip
 def test_what_is_no_image_is_one_line_and_no_turn(images, line):
     s = Session(model=sees())
-    error = refused("", s.run, "x", images=images)
-    assert line in str(error) and not s.turns
+    assert line in str(refused("", s.run, "x", images=images)) and not s.turns
 
 
 PLOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg=="

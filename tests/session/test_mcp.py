@@ -19,16 +19,12 @@ from deepnb.workshop import servers
 from deepnb.workshop.server_facts import PASSED_ON
 from tests.models.test_fit import strict
 from tests.support.chat_server import Quiet, Say, Use, serving
-from tests.support.functions import gives
 from tests.support.mcp_server import KEY
 from tests.support.mcp_servers import HERE, REAL, WebServer, given, is_alive, script, tool, wait
 from tests.support.mcp_servers import session as session  # a fixture
 from tests.support.odd_mcp_tools import ARGUMENTS, ODD
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
-
-ADD = 'session.tools.add("mcp:'
+from tests.support.scripted import Scripted, call, gives
+from tests.support.tables import every_row, refused
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +240,7 @@ def pages() -> Iterator[str]:
 def test_what_is_no_server_is_a_line(pages: Any, session: Session, live: Any, path: str, says: str):
     error = refused("", session.tools.add, f"mcp:{pages}/{path}", name="x")
     assert says in str(error)
-    assert (ADD in str(error)) == (path == "401"), "how to send a key"
+    assert ('session.tools.add("mcp:' in str(error)) == (path == "401"), "how to send a key"
     assert not [seen for seen in Page.seen if "redirected" in seen]
     assert session.tools.servers == () and not live()
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from deepagents import create_deep_agent
@@ -28,12 +29,9 @@ from deepnb.values import tokenizer
 from deepnb.values.files import FileDiff
 from deepnb.values.request import GUIDELINES_CLOSE, GUIDELINES_OPEN, MEMORY_CLOSE, MEMORY_OPEN
 from deepnb.values.turn import Notice, Snapshot
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, session
+from tests.support.scripted import Scripted, call, gives, session, walked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.tables import every_row, refused
 
 
 def memories(s: Session) -> list[str]:
@@ -43,15 +41,9 @@ def memories(s: Session) -> list[str]:
 
 def test_it_is_read_in_one_batch(monkeypatch):
     s = session(memory=("/a.md", "/b.md"), enable_skills=False)
-    asked: list[list[str]] = []
-    real = s.backend.download_files
-
-    def download(paths):
-        asked.append(paths)
-        return real(paths)
-
-    monkeypatch.setattr(s.backend, "download_files", download)
+    monkeypatch.setattr(s.backend, "download_files", download := Mock(wraps=s.backend.download_files))
     s.run("a")
+    asked = [call.args[0] for call in download.call_args_list]
     layers = ["/AGENTS.md", "/SOUL.md", "/IDENTITY.md", "/USER.md", "/TOOLS.md", "/MEMORY.md"]
     assert [paths[:8] for paths in asked] == [["/a.md", "/b.md", *layers]]
     assert [len(paths) for paths in asked] == [10], "and the notes of two days"

@@ -23,11 +23,8 @@ from deepnb.values.xray import changes
 from deepnb.views.turn import footer_view
 from deepnb.views.xray import XrayView
 from tests.support.compactions import AT_LENGTH, Phased
-from tests.support.functions import gives
-from tests.support.refusals import refused
-from tests.support.scripted import TASK, Scripted, call, unasked
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import TASK, Scripted, call, gives, unasked, walked
+from tests.support.tables import every_row, refused
 
 KEY = "sk-ant-api03-" + "q7Rz9LmX2vB4" * 8
 
@@ -62,7 +59,7 @@ def test_any_call_can_be_asked_for(s):
     refused(r"no model calls yet: session.run", lambda: Session().xray())
 
 
-def test_a_memory_block_written_anew_is_a_change_with_a_diff():
+def test_a_memory_block_written_anew_and_a_compaction_show_what_went_and_came():
     s = Session(model=Scripted(answers=["ok"]), memory_refresh="call")
     s.memory.write("/AGENTS.md", "- tea at four\n- metric units\n")
     s.run("a")
@@ -74,9 +71,6 @@ def test_a_memory_block_written_anew_is_a_change_with_a_diff():
     view = XrayView(x)
     assert "-- tea at four" in view.text() and "+- tea at five" in view.text()
     assert "~ changed: /AGENTS.md" in view.text() and "<ins" in view.html()
-
-
-def test_a_compaction_shows_what_went_and_the_summary_that_came():
     s = Session(model=Scripted(answers=["the summary"]), trigger=("messages", 5), keep=("messages", 1))
     walked(s, "run one", "run two", "run three")
     x = s.xray()
@@ -237,7 +231,7 @@ def results(turn):
     return [event.result for event in turn.events if isinstance(event, ToolEnded)]
 
 
-def test_under_a_small_window_seven_tools_are_offered_and_the_others_by_name():
+def test_under_a_small_window_seven_tools_are_offered_and_the_others_run_by_name():
     s = session(call("more_tools", name="grep"), call("grep", id="g", pattern="tea"), "end")
     s.files["/a.md"] = "tea"
     turn = s.run("hi")
@@ -250,15 +244,12 @@ def test_under_a_small_window_seven_tools_are_offered_and_the_others_by_name():
     s.new()
     s.run("hi")
     assert offered(s) == LEAN, "another thread has asked for nothing"
-
-
-def test_a_tool_that_was_not_offered_is_run_all_the_same_and_an_unknown_one_is_named():
     turn = session(call("ls", path="/"), call("more_tools", id="m", name="fly"), "end").run("hi")
     assert "Error" not in results(turn)[0]
     assert results(turn)[1].startswith("Error: there is no tool 'fly'. There are: ")
 
 
-def test_the_profile_follows_the_window_or_is_set():
+def test_the_profile_follows_the_window_or_is_set_and_what_is_off_is_not_run():
     s = session(window=11_999)
     s.run("hi")
     assert offered(s) == LEAN
@@ -269,9 +260,6 @@ def test_the_profile_follows_the_window_or_is_set():
     s = session(tools=[gives("tide", "high")])
     s.run("hi")
     assert offered(s) == {*LEAN, "tide"}, "the user's own"
-
-
-def test_a_tool_that_is_off_is_neither_offered_nor_run():
     s = session(call("grep", pattern="tea"), "end", window=100_000)
     s.tools.off("grep", "glob", "task", "run_python")
     turn = s.run("hi")

@@ -12,13 +12,11 @@ from deepnb.skills.rules import BYTES
 from deepnb.values import tokenizer
 from deepnb.values.agent import Skill, SkillRead
 from deepnb.values.turn import Notice, ToolEnded
-from tests.support.refusals import refused
-from tests.support.scripted import call, prompt, session
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import call, prompt, session, walked
+from tests.support.tables import every_row, refused
 
 
-def test_new_list_show_write():
+def test_new_list_show_write_and_what_is_disclosed():
     s = session()
     assert s.skills.list_skills() == () and s.skills.list().to_numpy().tolist() == []
     path = s.skills.new("csv-report", 'Says "what" a CSV\nholds: all of it.')
@@ -33,9 +31,6 @@ def test_new_list_show_write():
     assert s.skills.show("csv-report")[0].description == "Anew."
     line = r"no skill 'other' \(skills: csv-report\): session.skills.new\('other'\) creates it"
     refused(line, s.skills.show, "other")
-
-
-def test_only_name_description_and_path_are_disclosed_and_without_skills_nothing():
     s = session()
     s.run("a")
     assert "skill" not in prompt(s).lower().replace("agent_skills", "skill") and s.budget().parts["skills"] == 0
@@ -256,7 +251,7 @@ def test_labels_tell_sources_apart():
     assert [k.source for k in s.skills.list_skills()] == ["a/skills", "b/skills", "c"]
 
 
-def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
+def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once_and_what_can_not_be_pinned():
     s = session()
     s.skills.write("one", text("one"))
     s.skills.new("two")
@@ -277,9 +272,6 @@ def test_a_pinned_skill_goes_before_the_next_prompt_of_its_thread_once():
     s.run("b")
     assert str(s.options.model.requests[-1]).count("A NEWER BODY") == 1
     assert s.skills.reads()[PATH.format("one")] == SkillRead((1,), 0, 6, pinned=True) and s.turns[0].prompt == "a"
-
-
-def test_what_can_not_be_pinned_and_a_pin_whose_skill_is_gone():
     s = session()
     s.skills.write("bad", "no")
     refused(r"bad can't be pinned: /skills/bad/SKILL\.md:1", s.skills.pin, "bad")

@@ -16,10 +16,8 @@ from deepnb.models.teaching import TeachingModel
 from deepnb.subagents.files import BYTES, check, scaffold
 from deepnb.values.turn import Compacted, ModelEnded, ModelStarted, ToolEnded, Usage
 from tests.support.nesting import Plan, Planned
-from tests.support.refusals import refused
-from tests.support.scripted import TASK, Paid, Scripted, call, session
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import TASK, Paid, Scripted, call, session, walked
+from tests.support.tables import every_row, refused
 
 CRITIC: dict[str, Any] = {"name": "critic", "description": "Finds faults.", "system_prompt": "Be strict."}
 GO = call("task", id="t1", description="look", subagent_type="critic")
@@ -83,7 +81,7 @@ def test_a_mistake_that_shows_when_it_is_made_is_told_before_the_turn(spec, says
     assert s.turns == ()
 
 
-def test_the_general_purpose_one_can_be_replaced_or_left_out():
+def test_the_general_purpose_one_can_be_replaced_or_left_out_and_a_missing_name_is_told():
     mine = {**CRITIC, "name": "general-purpose"}
     s = session(subagents=[mine])
     assert [(one.agent.name, one.source) for one in s.subagents.list_subagents()] == [("general-purpose", "Python")]
@@ -95,15 +93,12 @@ def test_the_general_purpose_one_can_be_replaced_or_left_out():
     assert "task" not in {name for name, _ in s.workspace.built.tools}
     walked(s, "subagents.new critic", "run q")
     assert "task" in {name for name, _ in s.workspace.built.tools}
-
-
-def test_a_name_that_is_not_there_is_told_to_the_model():
     turn = session(call("task", id="t1", description="x", subagent_type="nosuch"), "end").run("p")
     (told,) = [e.result for e in turn.events if isinstance(e, ToolEnded)]
     assert turn.text == "end" and "the only allowed types are `general-purpose`" in told
 
 
-def test_its_own_window_sets_the_rule_or_there_is_none():
+def test_its_own_window_sets_the_rule_and_compacts_it_while_the_main_agent_is_not():
     s = session(GO, "end", subagents=[{**CRITIC, "model": TeachingModel(window=4_000)}])
     s.run("p")
     first, nested, last = [e.call for e in s.last.events if isinstance(e, ModelEnded)]
@@ -116,9 +111,6 @@ def test_its_own_window_sets_the_rule_or_there_is_none():
     s.run("p")
     nested = s.last.calls[1]
     assert (nested.budget.rule.window, nested.budget.rule.trigger) == (None, ("tokens", 170_000))
-
-
-def test_it_is_compacted_by_its_own_window_while_the_main_agent_is_not():
     reads = [call("read_file", id=f"n{i}", file_path="/big.txt", limit=400) for i in range(3)]
     own = Scripted(answers=[*reads, "SUMMARY", "done"], profile={"max_input_tokens": 11_000})
     s = session(GO, "end", subagents=[{**CRITIC, "model": own}])
@@ -141,19 +133,14 @@ def test_a_variable_that_holds_its_model_is_looked_at_each_turn():
     assert [len(m.requests) for m in (one, two)] == [1, 1]
 
 
-def test_what_it_costs_is_priced_by_its_own_model():
+def test_what_it_costs_is_priced_by_its_own_model_and_what_each_spent_in_a_thread():
     own = Paid(answers=["done"])
     s = Session(
-        model=Paid(answers=[GO, "end"]),
-        subagents=[{**CRITIC, "model": "own"}],
-        namespace={"own": own},
+        model=Paid(answers=[GO, "end"]), subagents=[{**CRITIC, "model": "own"}], namespace={"own": own},
         prices={"own": (1_000_000, 1_000_000, 0)},
-    )
+    )  # fmt: skip
     s.run("p")
     assert list(s.ledger()["cost"].fillna(-1)) == [-1, 10, -1]
-
-
-def test_what_each_spent_in_a_thread():
     s = walked(Session(model=Paid(answers=[GO, "done", "end"]), subagents=[CRITIC]), "run p", "run q")
     spent = s.subagents.spent()
     assert set(spent) == {"critic"}
@@ -236,7 +223,7 @@ def test_exactly_the_agents_above_the_limit_run(tasks, limit):
     assert turn.error is None
 
 
-def test_the_limit_holds_in_another_session_and_in_a_graph_that_is_awaited():
+def test_the_limit_holds_in_another_session_awaited_after_a_resume_and_of_steps_too():
     inner = Session(model=Planned(), max_subagent_depth=3)
     spec = {"name": "other", "description": "d", "runnable": inner.graph}
     s = Session(model=Planned(), subagents=[spec], approve={"task": "allow"})
@@ -246,10 +233,7 @@ def test_the_limit_holds_in_another_session_and_in_a_graph_that_is_awaited():
     ask = {"messages": [("user", str(chain(9)))]}
     out = asyncio.run(s.graph.ainvoke(ask, {"configurable": {"thread_id": "t"}}))
     assert out["messages"][-1].text.startswith("a0(a1(a2(Error: no subagent was started.")
-
-
-def test_the_limit_holds_after_a_resume():
-    """The run is cut two levels down and goes on there: the depth is the one it had."""
+    # The run is cut two levels down and goes on there: the depth is the one it had.
     task = [call("task", id=f"t{i}", description="go", subagent_type=ANY) for i in range(4)]
     answers = [task[0], task[1], KeyboardInterrupt(), task[2], task[3], "at three", "at two", "at one", "end"]
     s = Session(model=Scripted(answers=answers))
@@ -260,9 +244,6 @@ def test_the_limit_holds_after_a_resume():
     assert s.last.text == "end"
     (refused,) = refusals(s)
     assert len(refused.path) == 3
-
-
-def test_a_subagent_has_the_limit_of_steps_too():
     s = Session(model=Scripted(answers=[TASK, *(call("ls", id="n", path=f"/{i}") for i in range(6))]), max_steps=5)
     turn = s.run("p")
     assert turn.interrupted == "reached the limit of 5 steps in the subagent general-purpose"
@@ -289,12 +270,8 @@ def test_what_a_file_says():
     assert listed.agent == Subagent("critic", "Finds faults.", "Be strict.", *more)
     assert checked(GOOD).agent == Subagent("critic", "Finds faults.", "Be strict.")
     for tools in (
-        " ls read_file",
-        " ls,read_file",
-        " [ls, read_file]",
-        "\n  - ls\n  - read_file",
-        " ls, ls, read_file",
-    ):
+        " ls read_file", " ls,read_file", " [ls, read_file]", "\n  - ls\n  - read_file", " ls, ls, read_file",
+    ):  # fmt: skip
         assert checked(file(f"tools:{tools}")).agent.tools == ("ls", "read_file"), tools
 
 
@@ -370,14 +347,11 @@ def test_added_changed_broken_and_removed_between_two_turns():
         assert bool(problem) is (s.files.get(path) == "broken")
 
 
-def test_a_description_of_several_lines_lists_one_subagent():
+def test_a_description_of_several_lines_lists_one_and_an_unchanged_set_makes_no_new_graph():
     s = session()
     s.files["/agents/critic.md"] = file(description="description: |\n  Finds faults.\n  - other: does not exist.")
     s.run("a")
     assert "\n- critic: Finds faults. - other: does not exist.\n" in listed(s)
-
-
-def test_an_unchanged_set_makes_no_new_graph():
     s = walked(session(), "subagents.new critic", "run a")
     graph = s.graph
     s.run("b")
@@ -442,14 +416,11 @@ def test_a_skill_that_is_not_there_is_told_with_its_line(skills, says):
     assert notes("model: offline", f"skills: plot, {skills}") == ((f"/agents/critic.md:4: {says}",) if says else ())
 
 
-def test_a_skill_that_is_not_there_is_told_of_a_subagent_given_in_python():
+def test_a_missing_skill_is_told_and_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s = session(subagents=[{"name": "critic", "description": "d", "skills": ["nosuch"]}])
     (one,) = [one for one in s.subagents.list_subagents() if one.agent.name == "critic"]
     expected = ("no skill 'nosuch' that can be used: remove it, or create one: %skills new NAME (in subagents=[...])",)
     assert one.notes == expected
-
-
-def test_a_model_that_can_not_be_had_is_listed_and_stops_nothing():
     s = session()
     s.files["/agents/critic.md"] = file("model: nosuch:model-x")
     assert s.run("p").text == "ok"

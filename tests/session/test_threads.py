@@ -8,10 +8,8 @@ from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.memory.layers import Scope
 from deepnb.values.turn import ToolEnded
-from tests.support.refusals import refused
-from tests.support.scripted import TASK, call, results, session
-from tests.support.tables import every_row
-from tests.support.walks import walked
+from tests.support.scripted import TASK, call, results, session, walked
+from tests.support.tables import every_row, refused
 
 
 def said(session: Session) -> list[str]:
@@ -73,25 +71,19 @@ def test_a_fork_without_a_number_begins_as_the_thread_is_now():
     assert dict(s.files) == {"/AGENTS.md": "- learned after the turn\n"}
 
 
-def test_undo_of_new_and_fork_takes_the_thread_away():
+def test_new_threads_forks_and_rewinds_are_undone_one_after_the_other():
     s = walked(session(), "run a", "new b", "run in b", "fork c")
     assert s.undo() == "fork c" and s.thread == "b"
     assert s.undo() == "new thread b" and s.thread == "main"
     assert [t.name for t in s.threads] == ["main"]
     walked(s, "new b", "run anew")
     assert said(s) == ["anew"]
-
-
-def test_rewinds_with_turns_between_are_undone_one_after_the_other():
     s = session()
     walked(s, "run a", "run b", "run c")
     walked(s, "rewind 1", "run d", "rewind 0", "run e")
     assert s.undo() == "rewind to turn 0" and said(s) == ["a", "d"]
     assert s.undo() == "rewind to turn 1" and said(s) == ["a", "b", "c"]
     assert [t.prompt for t in s.turns] == ["a", "b", "c"]
-
-
-def test_rewinds_with_memory_are_undone_one_after_the_other():
     s = walked(session(), "memory.add one", "run a", "memory.add two", "run b")
     s.rewind(1, memory=True)
     assert s.run("c").after.files["/AGENTS.md"] == "- one\n"
@@ -112,16 +104,13 @@ def test_running_the_first_cell_again_replaces_the_whole_thread():
     assert s.undo() == "re-run of turn 1" and said(s) == ["a", "b"]
 
 
-def test_what_one_thread_learns_another_is_told_at_its_next_turn():
+def test_what_one_thread_learns_another_is_told_and_a_turn_elsewhere_leaves_the_current_one():
     write = call("write_file", file_path="/AGENTS.md", content="- likes tea\n")
     s = walked(session("hello", write, "written", "hello again"), "run one", "new b", "run remember", "switch main")
     turn = s.run("again")
     assert turn.before.files == turn.after.files == {"/AGENTS.md": "- likes tea\n"}
     told, prompt = s.options.model.requests[-1][-2:]
     assert "+- likes tea" in str(told.content) and prompt.content == "again"
-
-
-def test_a_turn_in_another_thread_leaves_the_current_one():
     s = walked(session(), "run a", "new b", "switch main")
     turn = s.run("aside", thread="b")
     assert (turn.thread, s.thread, s.last) == ("b", "main", turn) and said(s) == ["a"]
@@ -129,16 +118,13 @@ def test_a_turn_in_another_thread_leaves_the_current_one():
     assert said(s) == ["aside"]
 
 
-def test_what_an_interrupted_thread_learned_is_kept():
+def test_what_an_interrupted_thread_learned_is_kept_and_it_takes_nothing_back():
     s = session(call("write_file", file_path="/AGENTS.md", content="- likes tea\n"), "later", "in b")
     s.run("remember", max_steps=1)
     assert s.pending and s.files["/AGENTS.md"] == "- likes tea\n"
     assert s.run("something else").before.files == {"/AGENTS.md": "- likes tea\n"}
     s.new("b")
     assert s.run("hello").after.files == {"/AGENTS.md": "- likes tea\n"}
-
-
-def test_an_interrupted_thread_neither_forgets_nor_takes_back_what_another_changed():
     s = session(call("ls", path="/"), "b speaks", "a goes on", "and on")
     s.memory.write("/AGENTS.md", "- old\n")
     s.run("one", max_steps=1)
@@ -221,7 +207,7 @@ def test_a_turn_in_an_empty_thread_that_is_not_the_current_one():
     assert [(e.origin, e.thread) for e in s.memory.log_entries()] == [("agent", "apart")]
 
 
-def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
+def test_an_empty_thread_forgets_for_itself_and_its_end_and_its_rewind_are_undone():
     s = session()
     s.memory.add("likes tea")
     s.new("apart", empty=True)
@@ -236,9 +222,6 @@ def test_an_empty_thread_is_taken_away_and_forgets_for_itself():
     assert "tea" not in s.files.get("/AGENTS.md", "")
     s.switch("main")
     assert s.files["/AGENTS.md"] == "- likes tea\n" and s.snapshot.memory == prompt
-
-
-def test_a_rewind_of_an_empty_thread_is_undone_from_another():
     s = session()
     s.memory.add("likes tea")
     s.new("apart", empty=True)

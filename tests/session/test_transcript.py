@@ -18,11 +18,9 @@ from deepnb.context.transcript import live_messages, read
 from deepnb.session.tables import journal, log_in_short, origins_in_short, transcript_in_short
 from deepnb.values.turn import Notice, TextDelta, ToolEnded, ToolStarted
 from tests.support.nesting import Plan, Planned
-from tests.support.refusals import refused
-from tests.support.scripted import Scripted, call, unasked
+from tests.support.scripted import Scripted, call, enter, unasked, walked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.walks import enter, walked
+from tests.support.tables import every_row, refused
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
 
@@ -49,8 +47,7 @@ def check(s: Session) -> None:
     table = s.transcript()
     live = table[table["live"]].drop_duplicates("id", keep="last")
     assert {*zip(live["id"], live["what"], live["text"], strict=True)} == {m[:3] for m in messages}
-    written = table[(table["type"] == "message") & (table["agent"] == "main")]["id"]
-    assert written.is_unique
+    assert table[(table["type"] == "message") & (table["agent"] == "main")]["id"].is_unique
 
 
 def test_the_teaching_model_tells_what_it_used_and_nothing_is_on_a_disk(tmp_path: Path, monkeypatch: Any) -> None:
@@ -302,7 +299,7 @@ def test_the_log_begins_with_the_time_and_ends_with_the_id():
     assert list(log_in_short(journal([]))) == list(shown)
 
 
-def test_a_transcript_says_what_was_said_and_by_whom():
+def test_a_transcript_says_what_was_said_and_where_a_line_comes_from():
     task = call("task", description="add them", subagent_type="helper")
     s = Session(
         model=Scripted(answers=[task, "inside", "two\nlines"]),
@@ -320,9 +317,6 @@ def test_a_transcript_says_what_was_said_and_by_whom():
     with pd.option_context("display.width", 100, "display.max_columns", 20):
         first = repr(shown).splitlines()
     assert max(map(len, first)) <= 100 and not any("..." in line.split("  ")[0] for line in first)
-
-
-def test_where_a_line_comes_from_begins_with_the_line():
     s = Session(model=Scripted(answers=["ok"]))
     s.memory.add("tea at five")
     shown = origins_in_short(s.memory.why("tea"))

@@ -6,24 +6,14 @@ from hypothesis import strategies as st
 from deepnb import Session
 from deepnb.skills.rules import Allowed, allowed, preapproved
 from deepnb.values.agent import Skill
-from tests.support.scripted import Scripted, call
+from tests.data import rows
+from tests.support.scripted import Scripted, call, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 
-@every_row(("value", "tools"), [
-    ("", []), ("read_file", [("read_file", "")]), ("Read Bash(git:*)", [("read_file", ""), ("execute", "git:*")]),
-    ("Bash(git add:*) Bash(git status:*)", [("execute", "git add:*"), ("execute", "git status:*")]),
-    ("Read,Write", [("read_file", ""), ("write_file", "")]),
-    (" Read ,\tWrite(a, b)", [("read_file", ""), ("write_file", "a, b")]),
-    ("Read, Write", [("read_file", ""), ("write_file", "")]), ("Read\tRead  read_file", [("read_file", "")]),
-    ("mcp__server__tool other-tool", [("mcp__server__tool", ""), ("other-tool", "")]),
-    ("Bash( git:* )", [("execute", "git:*")]), ("Bash()", []), ("Bash( )", []),
-    ("(git) Bash(a(b)) ) Read", [("execute", "a(b)"), ("read_file", "")]), ("Bash(git", []),
-    ("Read Bash(git add Write", [("read_file", "")]), ("Bash)(", []),
-])  # fmt: skip
+@every_row(("value", "tools"), rows("allowed_tools")["taken apart"])
 def test_the_value_taken_apart(value, tools):
-    assert [(a.name, a.condition) for a in allowed(value)] == tools
+    assert [[a.name, a.condition] for a in allowed(value)] == tools
 
 
 @given(st.text(max_size=60))

@@ -87,18 +87,14 @@ def test_it_agrees_with_the_reference_validator_but_where_it_says_why():
 HEAD = "---\nname: ab\ndescription: x\n"
 
 
-@every_row(
-    ("header", "size", "good"),
-    [
-        ("", BYTES, True),
-        ("", BYTES + 1, False),
-        # five are the mapping itself, and name and description
-        ("".join(f"k{i}: v\n" for i in range((MOST - 5) // 2)), 0, True),
-        ("".join(f"k{i}: v\n" for i in range((MOST + 1) // 2)), 0, False),
-        (f"license: {'x' * (HEADER - len(HEAD) - 6)}\n", 0, True),
-        (f"license: {'x' * (HEADER - len(HEAD) - 5)}\n", 0, False),
-    ],
-)
+@every_row(("header", "size", "good"), [
+    ("", BYTES, True), ("", BYTES + 1, False),
+    # five are the mapping itself, and name and description
+    ("".join(f"k{i}: v\n" for i in range((MOST - 5) // 2)), 0, True),
+    ("".join(f"k{i}: v\n" for i in range((MOST + 1) // 2)), 0, False),
+    (f"license: {'x' * (HEADER - len(HEAD) - 6)}\n", 0, True),
+    (f"license: {'x' * (HEADER - len(HEAD) - 5)}\n", 0, False),
+])  # fmt: skip
 def test_what_is_as_long_as_it_may_be_and_a_byte_or_value_more(header, size, good):
     problem = check(f"{HEAD}{header}---\n".ljust(size, "x").encode(), path("ab")).skill.problem
     assert (problem is None) is good

@@ -13,9 +13,8 @@ from deepnb.backends.versions import GRANULE
 from deepnb.engine.file_extras import file_versions
 from deepnb.skills.catalog import DISABLED, Catalog
 from tests.support.compactions import HISTORY, Phased, compactions, notices, prompt_text, session
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, walked
 from tests.support.tables import every_row
-from tests.support.walks import walked
 
 SKILL = "/skills/one/SKILL.md"
 
@@ -224,7 +223,7 @@ def test_a_pin_survives_compactions_in_the_middle_of_its_turn(times: int):
     assert "".join(m.text for said in model.summaries[:1] for m in said).count(BODY) == 1, "as it was sent"
 
 
-def test_in_the_next_turn_it_is_no_longer_kept_and_what_it_forbids_is_no_word_of_the_user():
+def test_what_is_no_longer_kept_or_does_not_fit_is_said_and_the_other_stays():
     """A pinned skill is a file's text: what it says is not carried along as what the user said."""
     model = Phased(profile={"max_input_tokens": 40_000})
     s = session(model)
@@ -233,9 +232,6 @@ def test_in_the_next_turn_it_is_no_longer_kept_and_what_it_forbids_is_no_word_of
     walked(s, "run c", "run d", "run e")
     assert BODY not in prompt_text(model) and BODY in s.files[HISTORY]
     assert not any("door" in a.text for a in s.snapshot.offload.anchors)
-
-
-def test_one_that_does_not_fit_beside_the_rest_is_said_and_the_other_stays():
     s, model = small(6)
     with_skill(s, "word " * 2_500, "long")
     with_skill(s, BODY, "short")

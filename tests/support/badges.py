@@ -28,8 +28,7 @@ def badges(urls: Mapping[str, str]) -> str:
 
 
 def project_urls() -> dict[str, str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return dict(project.get("urls", {}))
+    return dict(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {}))
 
 
 def with_badges(readme: str, line: str) -> str:

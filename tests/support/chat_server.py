@@ -1,4 +1,4 @@
-"""A chat model's server on loopback with scripted answers, whatever the protocol; keeps requests."""
+"""Servers of chat models on loopback with scripted answers, by the protocols of OpenAI and Anthropic; they keep requests."""
 
 import json
 import socket
@@ -124,7 +124,10 @@ class ChatServer:
     asked: list[str] = field(default_factory=list)
     address: str = field(default="", init=False)
 
-    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
+        raise NotImplementedError
+
+    def failure(self, answer: Fail) -> dict[str, Any]:
         raise NotImplementedError
 
     def opening(self, request: dict[str, Any]) -> int:
@@ -150,8 +153,12 @@ class ChatServer:
             yield from islice(pieces, self._count(answer, request))
             answer.gate.wait(_PATIENCE)
             yield from pieces
+        elif isinstance(answer, Raw):
+            yield answer.body
+        elif isinstance(answer, Fail):
+            yield json.dumps(self.failure(answer)).encode()
         else:
-            yield from self.body(answer, request)
+            yield from self.body(answer if isinstance(answer, list) else [answer], request)
 
     def __enter__(self) -> Any:
         outer = self
@@ -273,3 +280,231 @@ def _common(a: str, b: str) -> str:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if a[:middle] == b[:middle] else (low, middle - 1)
     return a[:low]
+
+
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error"}
+
+
+@dataclass
+class OpenAIServer(ChatServer):
+    cache: PrefixCache | None = None
+    reports: int = 100
+    details: bool = True
+
+    @property
+    def url(self) -> str:
+        return f"{self.address}/v1"
+
+    def opening(self, request: dict[str, Any]) -> int:
+        return 3 if "input" in request else 1
+
+    def failure(self, answer: Fail) -> dict[str, Any]:
+        kind = answer.kind or _KINDS.get(answer.status, "server_error")
+        return {"error": {"message": answer.message, "type": kind, "code": kind, **answer.more}}
+
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
+        sent = request["messages"] if "messages" in request else request["input"]
+        prompt = [json.dumps(request.get("tools")), *map(json.dumps, sent)]
+        seen = self.cache.by_prefix("".join(prompt)) if self.cache is not None else None
+        cached = seen or Cached(self.reports, max((getattr(one, "cached", 0) for one in answer), default=0))
+        if "input" in request:
+            yield from responses(answer, cached, len(self.requests))
+            return
+        for chunk in _chunks(answer, cached):
+            if not self.details and "usage" in chunk:
+                del chunk["usage"]["prompt_tokens_details"]
+            yield f"data: {json.dumps(chunk)}\n\n".encode()
+        yield b"data: [DONE]\n\n"
+
+
+def _chunks(answer: list[Any], seen: Cached) -> Iterator[dict[str, Any]]:
+    yield _chunk({"role": "assistant", "content": ""})
+    calls = 0
+    for one in answer:
+        if isinstance(one, Say):
+            yield from (_chunk({"content": piece}) for piece in words(one.text))
+        elif isinstance(one, Use):
+            yield from _call(calls, one)
+            calls += 1
+    yield _chunk({}, finish="tool_calls" if calls else "stop")
+    usage = {
+        "prompt_tokens": seen.input, "completion_tokens": 20, "total_tokens": seen.input + 20,
+        "prompt_tokens_details": {"cached_tokens": seen.read},
+    }  # fmt: skip
+    yield {**_chunk({}), "choices": [], "usage": usage}
+
+
+def _call(index: int, call: Use) -> Iterator[dict[str, Any]]:
+    head = {"index": index, "id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    yield _chunk({"tool_calls": [head]})
+    for part in fragments(call):
+        yield _chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {
+        "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "some-model",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }  # fmt: skip
+
+
+_HEAD = {"id": "resp_1", "object": "response", "created_at": 0, "model": "some-model", "error": None}
+_MORE = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "incomplete_details": None}
+
+
+def responses(answer: list[Any], seen: Cached, number: int) -> Iterator[bytes]:
+    items: list[dict[str, Any]] = []
+    for at, event in enumerate(_events(answer, seen, items, number)):
+        yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': at})}\n\n".encode()
+
+
+def _events(answer: list[Any], seen: Cached, items: list[dict[str, Any]], number: int) -> Iterator[dict[str, Any]]:
+    head = {**_HEAD, "id": f"resp_{number}"}
+    begun = {**head, **_MORE, "status": "in_progress", "output": []}
+    yield {"type": "response.created", "response": begun}
+    for index, one in enumerate(answer):
+        yield from _item(index, one, items, number)
+    usage = {
+        "input_tokens": seen.input, "input_tokens_details": {"cached_tokens": seen.read}, "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": seen.input + 20,
+    }  # fmt: skip
+    done = {**head, **_MORE, "status": "completed", "output": items, "usage": usage}
+    yield {"type": "response.completed", "response": done}
+
+
+def _item(index: int, one: Any, items: list[dict[str, Any]], number: int) -> Iterator[dict[str, Any]]:
+    if isinstance(one, Say):
+        empty, deltas, whole = _message(index, one)
+    elif isinstance(one, Block):
+        empty, deltas, whole = one.block, [], one.block
+    else:
+        empty, deltas, whole = _function_call(index, one) if isinstance(one, Use) else _reasoning(index, one)
+    whole = {**whole, "id": f"{whole['id']}_{number}"}
+    empty = {**empty, "id": whole["id"]}
+    yield {"type": "response.output_item.added", "output_index": index, "item": empty}
+    yield from ({**delta, "item_id": whole["id"], "output_index": index} for delta in deltas)
+    yield {"type": "response.output_item.done", "output_index": index, "item": whole}
+    items.append(whole)
+
+
+Item = tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]
+
+
+def _message(index: int, say: Say) -> Item:
+    part = {"type": "output_text", "text": "", "annotations": []}
+    whole = {**part, "text": say.text}
+    head = {"id": f"msg_{index}", "type": "message", "role": "assistant"}
+    deltas: list[dict[str, Any]] = [{"type": "response.content_part.added", "content_index": 0, "part": part}]
+    deltas += [
+        {"type": "response.output_text.delta", "content_index": 0, "delta": piece, "logprobs": []}
+        for piece in words(say.text)
+    ]
+    deltas.append({"type": "response.content_part.done", "content_index": 0, "part": whole})
+    return ({**head, "status": "in_progress", "content": []}, deltas, {
+        **head, "status": "completed", "content": [whole],
+    })  # fmt: skip
+
+
+def _function_call(index: int, use: Use) -> Item:
+    head = {"id": f"fc_{index}", "type": "function_call", "name": use.name, "call_id": use.id}
+    deltas = [{"type": "response.function_call_arguments.delta", "delta": part} for part in fragments(use)]
+    whole = {**head, "status": "completed", "arguments": arguments(use)}
+    return {**head, "status": "in_progress", "arguments": ""}, deltas, whole
+
+
+def _reasoning(index: int, think: Think) -> Item:
+    head = {"id": f"rs_{index}", "type": "reasoning"}
+    part = {"type": "summary_text", "text": ""}
+    deltas: list[dict[str, Any]] = [
+        {"type": "response.reasoning_summary_part.added", "summary_index": 0, "part": part},
+        *({"type": "response.reasoning_summary_text.delta", "summary_index": 0, "delta": piece}
+          for piece in words(think.text)),
+    ]  # fmt: skip
+    summary = [{**part, "text": think.text}]
+    whole = {**head, "summary": summary, "encrypted_content": think.signature}
+    return {**head, "summary": []}, deltas, whole
+
+
+@dataclass
+class AnthropicServer(ChatServer):
+    """Speaks Anthropic's messages, streamed; without a `cache` the answers say what was cached."""
+
+    cache: PrefixCache | None = field(default_factory=PrefixCache)
+
+    @property
+    def url(self) -> str:
+        return self.address
+
+    def opening(self, request: dict[str, Any]) -> int:
+        return 2
+
+    def failure(self, answer: Fail) -> dict[str, Any]:
+        kind = answer.kind or {**_KINDS, 529: "overloaded_error"}.get(answer.status, "api_error")
+        return {"type": "error", "error": {"type": kind, "message": answer.message}}
+
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
+        try:
+            told = Cached(100, max(getattr(one, "cached", 0) for one in answer))
+            seen = self.cache.by_marks(blocks(request)) if self.cache is not None else told
+        except TooManyMarksError as error:
+            failure = {"type": "invalid_request_error", "message": str(error)}
+            yield _event({"type": "error", "error": failure})
+            return
+        yield from map(_event, _of_messages(answer, seen, len(self.requests)))
+
+
+def blocks(request: dict[str, Any]) -> list[tuple[str, bool]]:
+    """(content, whether it has a mark) in the order in which they are cached; a mark on the request is on its last block."""
+    found = [*(request.get("tools") or ())]
+    system = request.get("system") or []
+    found += [{"type": "text", "text": system}] if isinstance(system, str) else system
+    for message in request["messages"]:
+        content = message["content"]
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            inner = block.get("content")
+            if isinstance(inner, str):  # text is short for one block of text
+                block = {**block, "content": [{"type": "text", "text": inner}]}
+            found.append({"role": message["role"], **block})
+    marks = ["cache_control" in block for block in found]
+    if "cache_control" in request and marks:
+        marks[-1] = True
+    bare = [{key: value for key, value in block.items() if key != "cache_control"} for block in found]
+    return [(json.dumps(block, ensure_ascii=False), mark) for block, mark in zip(bare, marks, strict=True)]
+
+
+def _of_messages(answer: list[Any], seen: Cached, number: int) -> Iterator[dict[str, Any]]:
+    usage = {
+        "input_tokens": seen.input - seen.read - seen.written, "cache_read_input_tokens": seen.read,
+        "cache_creation_input_tokens": seen.written, "output_tokens": 1,
+    }  # fmt: skip
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "some-model", "content": []}
+    yield {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
+    for i, one in enumerate(answer):
+        yield from _block(i, one)
+    stop = "tool_use" if any(isinstance(one, Use) for one in answer) else "end_turn"
+    delta = {"stop_reason": stop, "stop_sequence": None}
+    yield {"type": "message_delta", "delta": delta, "usage": {**usage, "output_tokens": 20}}
+    yield {"type": "message_stop"}
+
+
+def _block(index: int, answer: Say | Use | Think | Block) -> Iterator[dict[str, Any]]:
+    if isinstance(answer, Say):
+        start: dict[str, Any] = {"type": "text", "text": ""}
+        deltas = [{"type": "text_delta", "text": piece} for piece in words(answer.text)]
+    elif isinstance(answer, Think):
+        start = {"type": "thinking", "thinking": "", "signature": ""}
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in words(answer.text)]
+        deltas.append({"type": "signature_delta", "signature": answer.signature})
+    elif isinstance(answer, Block):
+        start, deltas = answer.block, []
+    else:
+        start = {"type": "tool_use", "id": answer.id, "name": answer.name, "input": {}}
+        deltas = [{"type": "input_json_delta", "partial_json": part} for part in fragments(answer)]
+    yield {"type": "content_block_start", "index": index, "content_block": start}
+    for delta in deltas:
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()

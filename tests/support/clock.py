@@ -6,11 +6,9 @@ from typing import Any
 from deepnb import Session
 from tests.support.scripted import Scripted
 
-EAST = timezone(timedelta(hours=9))
-
 
 class Clock:
-    def __init__(self, at: str, zone: timezone = EAST) -> None:
+    def __init__(self, at: str, zone: timezone = timezone(timedelta(hours=9))) -> None:
         self.at = datetime.fromisoformat(at).replace(tzinfo=zone)
 
     def __call__(self) -> datetime:

@@ -21,10 +21,8 @@ from deepnb.context.transcript import live_messages
 from deepnb.models.keys import OFFLINE
 from deepnb.models.teaching import TeachingModel
 from deepnb.values.turn import CodeOutput, ModelEnded, ModelStarted, ThinkingDelta, ToolEnded, ToolStarted, Turn
-from tests.support.anthropic_server import AnthropicServer
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import AnthropicServer, OpenAIServer, Say, Use
 from tests.support.clock import Clock
-from tests.support.openai_server import OpenAIServer
 
 PROFILE = {"max_input_tokens": 200_000, "image_inputs": True}
 TAPE = "a.jsonl"

@@ -49,13 +49,10 @@ class Kind:
 
 def _deep_on_disk(folder: Path) -> Any:
     return create_deep_agent(
-        model=model(),
-        tools=[lookup],
-        memory=["/AGENTS.md"],
-        backend=FilesystemBackend(folder, virtual_mode=True),
+        model=model(), tools=[lookup], memory=["/AGENTS.md"], backend=FilesystemBackend(folder, virtual_mode=True),
         subagents=[{"name": "critic", "description": "Finds what is wrong", "system_prompt": "Find it."}],
         interrupt_on={"write_file": True},
-    )
+    )  # fmt: skip
 
 
 class Added(TypedDict):

@@ -6,15 +6,9 @@ from deepnb.values.offload import Anchor, Flush, HistoryMessage, HistorySection,
 
 FLUSH = Flush("/memory/2026-11-22.md", ("- one", "- two"))
 OFFLOAD = Offload(
-    "/conversation_history/main.md",
-    "Ada asked.",
-    20,
-    before=6_812,
-    after=3_104,
-    anchors=(Anchor("path", "/a/b.py"),),
-    flush=FLUSH,
-    messages=12,
-)
+    "/conversation_history/main.md", "Ada asked.", 20, before=6_812, after=3_104, anchors=(Anchor("path", "/a/b.py"),),
+    flush=FLUSH, messages=12,
+)  # fmt: skip
 ITEMS = (
     HistoryMessage(1, "user", "Which planet has the most moons?\nSay it in one line."),
     HistoryMessage(2, "tool look", "Saturn 146\nJupiter 95"),

@@ -94,15 +94,13 @@ def on_disk() -> Iterator[Case]:
 
     makes: dict[str, Callable[[Path], object]] = {
         "a pipe for a SKILL.md": lambda d: os.mkfifo(d / "SKILL.md"),
-        "a link to itself": lambda d: (d / "SKILL.md").symlink_to("SKILL.md"),
-        "two links in a ring": ring,
+        "a link to itself": lambda d: (d / "SKILL.md").symlink_to("SKILL.md"), "two links in a ring": ring,
         "a link to a device": lambda d: (d / "SKILL.md").symlink_to("/dev/zero"),
         "a directory in a ring": lambda d: (d / "inner").symlink_to(d),
         "a source in itself": lambda d: (d.parent / "self").symlink_to(d.parent),
-        "a directory for a SKILL.md": lambda d: (d / "SKILL.md").mkdir(),
-        "a thousand directories": thousand,
+        "a directory for a SKILL.md": lambda d: (d / "SKILL.md").mkdir(), "a thousand directories": thousand,
         "a hole of 100 GB": lambda d: os.truncate(os.open(d / "big", os.O_CREAT | os.O_WRONLY), 10**11),
-    }
+    }  # fmt: skip
     for name, make in makes.items():
         yield name, partial(read, make)
 

@@ -176,14 +176,11 @@ def brief_turn(made: Maker, answer: str = "") -> Segments:
     for event in (
         values.ThinkingDelta(made.x, 1),
         values.ToolStarted("t", "task", {"subagent_type": made.x, "description": made.x}),
-        values.TextDelta(made.x, 2, path=("t",)),
-        values.ToolEnded("t", "task", f"{made.x} more", "ok", 1.0),
+        values.TextDelta(made.x, 2, path=("t",)), values.ToolEnded("t", "task", f"{made.x} more", "ok", 1.0),
         values.ToolStarted("c", made.x, {made.x: made.x}),
-        values.ToolEnded("c", made.x, made.x, "error", 1.0, traceback=made.x),
-        values.Notice(made.x),
-        made(values.Compacted),
-        values.TextDelta(answer or made.x, 3),
-    ):
+        values.ToolEnded("c", made.x, made.x, "error", 1.0, traceback=made.x), values.Notice(made.x),
+        made(values.Compacted), values.TextDelta(answer or made.x, 3),
+    ):  # fmt: skip
         segments.add(event)
     segments.close()
     return segments

@@ -15,8 +15,7 @@ from typing import Any
 
 from langgraph_sdk import get_sync_client
 
-from tests.support.chat_server import Say, Use, free_port
-from tests.support.openai_server import OpenAIServer
+from tests.support.chat_server import OpenAIServer, Say, Use, free_port
 
 CLI = "langgraph-cli[inmem]"
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.chat_server import Fail, Say
-from tests.support.openai_server import OpenAIServer
+from tests.support.chat_server import Fail, OpenAIServer, Say
 
 NAME = "qwen2.5-coder"
 

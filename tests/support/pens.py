@@ -13,6 +13,7 @@ from typing import Any
 from deepnb import Session
 from deepnb.backends.journal import Entry, JournalTexts
 from deepnb.backends.writer import writing
+from tests.support.before import Before
 
 PATH = "/AGENTS.md"
 BEGIN = tuple(f"- line {n}" for n in range(4))
@@ -129,23 +130,12 @@ class Law:
         return False
 
 
-class Slow:
-    """A backend whose looks at files take a millisecond more each: what comes between two of them has time to."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("read", "download_files"):
-            time.sleep(0.001)
-        return getattr(self._inner, name)
-
-
 def main(folder: str, name: str) -> None:
     session = Session()
     session.memory.keep(Path(folder))
     backend: Any = session.backend
-    backend.inner = Slow(backend.inner)
+    # A look at a file takes a millisecond more: what comes between two of them has time to.
+    backend.inner = Before(backend.inner, ("read", "download_files"), None, lambda: time.sleep(0.001))
     pens = [Pen(session, f"{name}{kind}", kind) for kind in ("user", "agent")]
     print("ready", flush=True)
     for line in sys.stdin:

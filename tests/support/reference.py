@@ -161,8 +161,7 @@ def reference_text() -> str:
 
 
 def anchor(heading: str) -> str:
-    kept = "".join(char for char in heading.lower() if char.isalnum() or char in "-_ ")
-    return kept.replace(" ", "-")
+    return "".join(char for char in heading.lower() if char.isalnum() or char in "-_ ").replace(" ", "-")
 
 
 def _section(title: str) -> Iterator[str]:

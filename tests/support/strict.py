@@ -16,9 +16,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from tests import DATA
-from tests.support.anthropic_server import AnthropicServer
-from tests.support.chat_server import ChatServer, Fail, Say, Think, Use, arguments, words
-from tests.support.openai_server import OpenAIServer
+from tests.support.chat_server import AnthropicServer, ChatServer, Fail, OpenAIServer, Say, Think, Use, arguments, words
 
 Body = Mapping[str, Any]
 _WORD = re.compile(r"[a-zA-Z0-9_-]+")
@@ -216,11 +214,9 @@ def _responses(items: list[Any], issued: set[str]) -> Iterator[str]:
         elif kind == "message":
             if waiting:
                 yield f"No tool output found for function call {sorted(waiting)}."
-            allowed = (
-                {"output_text", "refusal"}
-                if item["role"] == "assistant"
-                else {"input_text", "input_image", "input_file"}
-            )
+            allowed = ({"output_text", "refusal"} if item["role"] == "assistant" else {
+                "input_text", "input_image", "input_file",
+            })  # fmt: skip
             content = item["content"]
             kinds = {part["type"] for part in content} if isinstance(content, list) else set()
             if not kinds <= allowed or content == []:
@@ -361,13 +357,12 @@ def _signed(think: Think) -> str:
 
 
 class GoogleServer(ChatServer):
-    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        if isinstance(answer, Fail):
-            error = {"code": answer.status, "message": answer.message, "status": "INVALID_ARGUMENT"}
-            yield json.dumps({"error": error}).encode()
-            return
+    def failure(self, answer: Fail) -> dict[str, Any]:
+        return {"error": {"code": answer.status, "message": answer.message, "status": "INVALID_ARGUMENT"}}
+
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
         parts: list[dict[str, Any]] = []
-        for one in answer if isinstance(answer, list) else [answer]:
+        for one in answer:
             if isinstance(one, Think):
                 parts += [{"text": one.text, "thought": True}, {"text": "", "thoughtSignature": _signed(one)}]
             elif isinstance(one, Use):
@@ -383,11 +378,11 @@ class GoogleServer(ChatServer):
 
 
 class OllamaChat(ChatServer):
-    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        if isinstance(answer, Fail):
-            yield json.dumps({"error": answer.message}).encode()
-            return
-        for one in answer if isinstance(answer, list) else [answer]:
+    def failure(self, answer: Fail) -> dict[str, Any]:
+        return {"error": answer.message}
+
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
+        for one in answer:
             if isinstance(one, Use):
                 yield self._line(tool_calls=[{"function": {"name": one.name, "arguments": _args(one)}}])
             elif isinstance(one, Say):

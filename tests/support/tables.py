@@ -1,4 +1,4 @@
-"""A table of cases is one test that lists all its failures."""
+"""A table of cases is one test that lists all its failures; cases of a wing are left out with it; a refusal is one line."""
 
 import functools
 import inspect
@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.wings import are_here
+from deepnb import DeepnbError
+from deepnb.values.wings import WINGS
+
+wing = pytest.mark.wing
+
+
+def are_here(marks: Iterable[pytest.Mark | pytest.MarkDecorator]) -> bool:
+    return all(mark.args[0] in WINGS for mark in marks if mark.name == "wing")
 
 
 def every_row(
@@ -73,3 +80,11 @@ def _of_the_row(fixtures: dict[str, Any], at: int) -> Iterator[dict[str, Any]]:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def refused(line: str, act: Callable[..., Any], *given: Any, **named: Any) -> DeepnbError:
+    """The error that an act ends with; `line` is a regular expression for a part of its one line, empty for any."""
+    with pytest.raises(DeepnbError, match=line or None) as told:
+        act(*given, **named)
+    assert "\n" not in str(told.value)
+    return told.value

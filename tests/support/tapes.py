@@ -1,4 +1,4 @@
-"""The tapes that come with the notebooks.
+"""The tapes that come with the notebooks; and a session recorded and then replayed, and what of two runs has to be the same.
 
 Two are one script, over OpenAI's protocol and over Anthropic's: the answers come from local servers, and no LLM is asked.
 `python -m tests.support.tapes` makes them anew. The third is of a real model: `python -m tests.support.tapes URL` asks the
@@ -6,15 +6,21 @@ server at that address.
 """
 
 import json
+import re
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 from pydantic import SecretStr
 
 from deepnb import Session
 from deepnb.engine.retries import RETRIES
+from deepnb.models.tapes.tape import Tape, days_near, masked, read_tape
 from tests import ROOT
 from tests.support.chat_server import PrefixCache, Say, Think, Use
 from tests.support.contract import SERVED
@@ -31,11 +37,9 @@ PROMPTS = (
 )
 LOCAL_NOTE = "Qwen2.5-Coder 1.5B, Apache-2.0"
 LOCAL = (
-    "Remember that our counts begin at 6:30.",
-    "When do our counts begin?",
-    "Write a file /todo.txt with one line: call Ana on Monday",
-    "Remember: I prefer weights in pounds.",
-)
+    "Remember that our counts begin at 6:30.", "When do our counts begin?",
+    "Write a file /todo.txt with one line: call Ana on Monday", "Remember: I prefer weights in pounds.",
+)  # fmt: skip
 DRY = "This report covers the first quarter. Sales rose by 4 %.\n"
 WARM = "Thank you for a good quarter: with your help, sales rose by 4 %.\n"
 COMPARED = """| opening | tone | length |
@@ -96,6 +100,88 @@ def _paced(line: str) -> str:
     if "answer" in value:
         value["answer"] = [[PACE * i, piece] for i, (_, piece) in enumerate(value["answer"])]
     return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+Script = Callable[[Session], None]
+
+_OWN = ("id", "seconds", "started", "model", "checkpoint", "request", "digest", "key", "at", "usage_cost")
+"""Fields that differ from run to run: ids, times, and the name of the model."""
+
+
+def replayed(made: Callable[..., Session], model: Any, script: Script, file: Path) -> tuple[Session, Session]:
+    """A session in which the script was recorded, and another of the same kind in which the tape answered."""
+    with _marks():
+        recorded = made(model=model)
+        recorded.record(file)
+        script(recorded)
+    recorded.recording.stop()
+    with _marks():
+        again = made()
+        again.replay(file)
+        script(again)
+    return recorded, again
+
+
+def _marks() -> Any:
+    marks: dict[bytes, str] = {}
+
+    def numbered(data: bytes) -> Any:
+        return SimpleNamespace(hexdigest=lambda: marks.setdefault(data, f"{len(marks):012x}"))
+
+    return patch("deepnb.memory.flush.sha256", numbered)
+
+
+def same(a: Session, b: Session) -> None:
+    days = days_near(a.workspace.current.now()) | days_near(b.workspace.current.now())
+    for one, other in zip(a.turns, b.turns, strict=True):
+        left, right = (without_run(turn, days) for turn in (one, other))
+        _alike(left["events"], right["events"])
+        _alike(left, right)
+    assert without_run(dict(a.files), days) == without_run(dict(b.files), days)
+    _alike(_rows(a, days), _rows(b, days))
+
+
+def _alike(a: Any, b: Any) -> None:
+    if isinstance(a, list) and isinstance(b, list):
+        assert len(a) == len(b), f"{a!r} is not {b!r}"
+        for one, other in zip(a, b, strict=True):
+            _alike(one, other)
+    elif isinstance(a, dict) and isinstance(b, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            _alike(a[key], b.get(key))
+    else:
+        assert a == b, f"{a!r} is not {b!r}"
+
+
+def without_run(value: Any, days: frozenset[str]) -> Any:
+    """A value as plain data, less what differs from run to run."""
+    if isinstance(value, str):
+        return re.sub(r"(<id>)-\d", r"\1", masked(value, days))
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = {f.name: without_run(getattr(value, f.name), days) for f in fields(value) if f.name not in _OWN}
+        return {"": type(value).__name__, **kept}
+    if isinstance(value, Mapping):
+        return {without_run(k, days): without_run(v, days) for k, v in value.items() if k not in _OWN}
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    try:
+        return [without_run(item, days) for item in value]
+    except TypeError:
+        return repr(value)
+
+
+def _rows(session: Session, days: frozenset[str]) -> list[dict[str, Any]]:
+    lines = session.workspace.transcripts.keep(session.thread).read()[0]
+    return [{"type": line.type, "turn": line.turn, "data": without_run(line.data, days)} for line in lines]
+
+
+def tape(file: Path) -> Tape:
+    return read_tape(file.read_bytes(), file.name)
+
+
+def untimed(tape: Tape) -> list[tuple[Any, ...]]:
+    return [(e.purpose, e.tools, e.messages, tuple(p for _, p in e.pieces), e.error) for e in tape.exchanges]
 
 
 if __name__ == "__main__":

@@ -12,5 +12,4 @@ _ROOM = 400  # tokens between a thread's first request and the trigger: a few sh
 def tight_window() -> int:
     """Tokens of a window whose trigger at 85 % a thread of the offline model compacts within nine short prompts."""
     session = Session(TeachingModel(), namespace={})
-    budget = session.run("what can you do?").budget
-    return int((budget.total + _ROOM) / 0.85)
+    return int((session.run("what can you do?").budget.total + _ROOM) / 0.85)

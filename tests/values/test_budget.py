@@ -44,15 +44,12 @@ def test_the_figures_of_a_rule():
     assert rule_for(None, ("messages", 12), ("messages", 2)).keep == ("messages", 2)
 
 
-def test_a_fraction_of_no_window_is_one_line():
+def test_a_fraction_of_no_window_is_one_line_and_turns_left_come_from_the_last_five_that_grew():
     rules: list[dict[str, Any]] = [{"trigger": ("fraction", 0.5)}, {"keep": ("fraction", 0.5)}]
     says = r"needs a window: set the number of tokens with session.configure\(max_input_tokens=N\)"
     for given_ in rules:
         with pytest.raises(DeepnbError, match=says):
             rule_for(None, **given_)
-
-
-def test_turns_left_come_from_the_last_five_that_grew_and_growth_leaves_compactions_out():
     rule = rule_for(None, ("tokens", 1_000))
     assert Budget({"user": 400}, rule, 1).turns_left is None
     assert Budget({"user": 400}, rule, 1, growth=(9_999, 100, 100, 100, 100, 100)).turns_left == 6
@@ -78,7 +75,7 @@ def test_parts_by_their_tags():
     assert system_parts("base") == [("system", "base")] and system_parts("") == []
 
 
-def test_usages_add_up_and_a_cost_is_said_only_where_every_price_is_known():
+def test_usages_add_up_and_a_cost_is_said_where_every_price_is_known():
     assert Usage(10, 2, 4, cost=0.25) + Usage(1, 1, 0, cost=0.5) == Usage(11, 3, 4, 0.75)
     assert (Usage() + Usage()).cost is None and (Usage() + Usage(1, 1, cost=0.0)).cost == 0.0
     assert (Usage(10, 2) + Usage(1, 1, cost=0.5)).cost is None
@@ -86,11 +83,15 @@ def test_usages_add_up_and_a_cost_is_said_only_where_every_price_is_known():
     from deepnb.values.turn import cost_of
 
     assert cost_of(Usage(1_000_000, 500_000, 400_000), (3.0, 0.25, 10.0)) == pytest.approx(0.6 * 3 + 0.4 * 0.25 + 5)
-
-
-def test_an_error_is_one_line():
     assert str(DeepnbError("bad\n  thing", "type\n%agent")) == "bad thing: type session"
     assert str(DeepnbError("bad")) == "bad"
+    s = Session()
+    assert s.run("Hello").usage.cost is None and s.ledger()["cost"].isna().all()
+    s.configure(prices={"offline": (2.0, 0.5, 8.0)})
+    usage = s.run("Hello").usage
+    assert usage.cost == pytest.approx((usage.input * 2.0 + usage.output * 8.0) / 1e6)
+    assert s.ledger()["cost"].isna().tolist() == [True, False]
+    assert sum((t.usage for t in s.turns), Usage()).cost is None
 
 
 PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again soon." for i in range(4)]
@@ -155,16 +156,6 @@ def test_a_keep_in_tokens_and_the_same_in_a_fraction():
     window = 100_000
     found = [cutoff(("fraction", (three + off) / window), window) for off in (-1, 0, 1)]
     assert found[1] == found[2] == 6 and found[0] > 6
-
-
-def test_a_cost_is_said_where_the_price_is_known_and_only_there():
-    s = Session()
-    assert s.run("Hello").usage.cost is None and s.ledger()["cost"].isna().all()
-    s.configure(prices={"offline": (2.0, 0.5, 8.0)})
-    usage = s.run("Hello").usage
-    assert usage.cost == pytest.approx((usage.input * 2.0 + usage.output * 8.0) / 1e6)
-    assert s.ledger()["cost"].isna().tolist() == [True, False]
-    assert sum((t.usage for t in s.turns), Usage()).cost is None
 
 
 @every_row("prices", [{"m": 1}, {"m": (1, 2)}, {"m": (1, 2, -3)}, {"m": (1, 2, "3")}, {"m": (1, 2, float("nan"))}, [1]])

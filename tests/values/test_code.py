@@ -9,22 +9,16 @@ from deepnb.values.code import review
 from tests.support.tables import every_row
 
 
-@every_row(
-    ("code", "what"),
-    [
-        ("x = 1 # \u202e gnp", "changes the direction of the text: line 1"),
-        ("a\u200bb = 1", "invisible characters: line 1"),
-        ("x = 'a\u00a0b'", "invisible characters: line 1"),
-        ("x = 1\nif x:\u3164\n    pass", "invisible characters: line 2"),
-        ("dаta = 1", "letters that look like others: line 1"),  # a Cyrillic a
-        ("ехес = print", "letters that look like others: line 1"),  # all Cyrillic
-        ("ｅval('1')", "letters that look like others: line 1"),
-        ("x = '\U000e0041'", "invisible characters: line 1"),
-        ("x = 'a\ufe0f'", "invisible characters: line 1"),
-        ("x = 1\rimport os", "invisible characters: line 1"),
-        ("x\x0c= 1\n\n\ny\x00 = 2", "invisible characters: lines 1, 4"),
-    ],
-)
+@every_row(("code", "what"), [
+    ("x = 1 # \u202e gnp", "changes the direction of the text: line 1"),
+    ("a\u200bb = 1", "invisible characters: line 1"), ("x = 'a\u00a0b'", "invisible characters: line 1"),
+    ("x = 1\nif x:\u3164\n    pass", "invisible characters: line 2"),
+    ("dаta = 1", "letters that look like others: line 1"),  # a Cyrillic a
+    ("ехес = print", "letters that look like others: line 1"),  # all Cyrillic
+    ("ｅval('1')", "letters that look like others: line 1"), ("x = '\U000e0041'", "invisible characters: line 1"),
+    ("x = 'a\ufe0f'", "invisible characters: line 1"), ("x = 1\rimport os", "invisible characters: line 1"),
+    ("x\x0c= 1\n\n\ny\x00 = 2", "invisible characters: lines 1, 4"),
+])  # fmt: skip
 def test_a_character_that_hides_is_named(code: str, what: str) -> None:
     assert what in review(code).warnings and any(odd for line in review(code).lines for _, odd in line)
 
@@ -103,11 +97,9 @@ NOTED = {
 def test_a_line_of_ipython_is_noted_and_silences_no_other(line: str, what: str) -> None:
     rows = line.count("\n") + 1
     for code, own, removed in (
-        (f"{READ}{line}\n", 3, 2),
-        (f"{line}\n{READ}", 1, rows + 2),
-        (f"if a:\n    {line}\n{READ}", 2, rows + 3),
+        (f"{READ}{line}\n", 3, 2), (f"{line}\n{READ}", 1, rows + 2), (f"if a:\n    {line}\n{READ}", 2, rows + 3),
         (f"s = '''\n!ls\n?x\n'''\n{line}\n{READ}", 5, 4 + rows + 2),
-    ):
+    ):  # fmt: skip
         if line.startswith("%%") and own != 1:
             continue
         reaches = review(code).reaches

@@ -10,8 +10,7 @@ from deepnb import DeepnbError, Session
 from deepnb.values.approvals import PendingCall
 from deepnb.values.text import in_python
 from tests.data import table
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 SHELL = ("magics", "widgets", "views", "tour")
 """Rooms whose errors only somebody who types magics, or clicks, can meet."""

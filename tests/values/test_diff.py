@@ -80,7 +80,7 @@ def ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_what_is_inside_is_done_whole_also_inside_another() -> None:
+def test_what_is_inside_is_done_whole_and_elsewhere_nothing_comes() -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), uninterrupted():
         ctrl_c()
@@ -94,9 +94,6 @@ def test_what_is_inside_is_done_whole_also_inside_another() -> None:
             ctrl_c()
         done.append(3)
     assert done == [3]
-
-
-def test_without_one_or_where_they_are_ignored_nothing_comes() -> None:
     with uninterrupted():
         pass
     with pytest.raises(ValueError, match="mine"), uninterrupted():

@@ -82,8 +82,7 @@ def test_other_code_is_another_tool(one, other):
 def test_a_function_that_calls_itself_has_one():
     loop = made("def send(n):\n    'Send.'\n    return n and send(n - 1)\n")
     assert fingerprint([loop]) == fingerprint([loop])
-    wrapped = functools.lru_cache(loop)
-    assert fingerprint([wrapped])
+    assert fingerprint([functools.lru_cache(loop)])
 
 
 @every_row("same", [True, False])

@@ -99,7 +99,7 @@ TOOLS += ["list_variables", "inspect_variable", "query_table", "read_notebook", 
 TOOLS += ["propose_cell", "task"]
 
 
-def test_each_item_says_its_tokens_how_it_begins_and_what_takes_it_out():
+def test_each_item_says_its_tokens_how_it_begins_and_what_takes_it_out_and_that_does():
     s = session()
     found = by_name(s)
     assert {name: item.out for name, item in found.items()} == {
@@ -112,9 +112,6 @@ def test_each_item_says_its_tokens_how_it_begins_and_what_takes_it_out():
     large = found["result of read_file"]
     assert large.tokens >= LARGE and "my key is" in large.start and "q7Rz9" not in large.start
     assert found["/MEMORY.md"].tokens > found["/AGENTS.md"].tokens >= s.count("/AGENTS.md\n\n- tea at five\n")
-
-
-def test_what_is_said_takes_it_out():
     s = session()
     before = by_name(s)
     s.tools.remove("convert")

@@ -70,15 +70,12 @@ def test_what_the_text_says(view, words):
     assert words in view.text()
 
 
-def test_in_short():
+def test_in_short_and_over_the_window():
     assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
     assert BudgetView(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
     assert BudgetView(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
     assert "cost" not in BudgetView(BUDGET).text() and "no model calls yet in this thread" in BudgetView(None).html()
     assert (sparkline([0, 50, 100]), sparkline([])) == ("▁▄█", "")
-
-
-def test_over_the_window_the_bar_is_full_and_the_mark_still_on_it():
     view = BudgetView(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
     assert sum(part.cells for part in view.parts) == WIDE and view.mark == 34
     text = view.text()
@@ -161,15 +158,12 @@ ITEMS = replace(
     own_tools=("mine",),
 )
 UNFOLDED = [
-    "     item                  tokens  to take it out",
-    "  ─  ────────────────────  ──────  ────────────────────────",
+    "     item                  tokens  to take it out", "  ─  ────────────────────  ──────  ────────────────────────",
     "  T  grep                   1,500  %agent tools off grep",
     "  T  mine                     565  %agent tools remove mine",
-    '  S  system prompt            512  system_prompt=""',
-    "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
-    "  M  guidelines               105  enable_memory=False",
-    "  U  user: why <b>so</b>?   2,317  %agent compact",
-]
+    '  S  system prompt            512  system_prompt=""', "  M  /AGENTS.md               205  %memory rm /AGENTS.md",
+    "  M  guidelines               105  enable_memory=False", "  U  user: why <b>so</b>?   2,317  %agent compact",
+]  # fmt: skip
 
 
 def test_the_items_in_short_unfolded_and_as_a_fold():

@@ -86,13 +86,10 @@ def test_threads_stand_below_what_they_were_forked_from():
     )
 
 
-def test_hits_in_turns_are_marked():
+def test_hits_in_turns_are_marked_and_a_long_thread_shows_its_last_turns():
     view = found_view([TurnPassage(3, "prompt", "which <b> pump?\n" + 90 * "-" + " a pump")], "pump")
     assert "which <b> »pump«?" in view.text() and view.html().count("<mark") == 1 and "»" not in view.html()
     assert "&lt;b&gt;" in view.html() and "nothing holds pump" in found_view([], "pump").html()
-
-
-def test_a_long_thread_shows_its_last_turns_and_odd_parents_hide_none():
     assert lane(ThreadInfo("a", 45, 90, compacted=(3, 44, 44))) == "…25─" + "─".join(["●"] * 18) + "─↓↓●─●"
     assert lane(ThreadInfo("a", 0, 0, rewound=((2, 0),))) == "↶"
     card = thread_card(1, ThreadInfo("a", 3, 8, parent="b@2"))

@@ -79,16 +79,13 @@ def test_nothing_remembered_says_what_to_type(file):
     assert _view(file).text() == f"memory   (turn 3)\n{EMPTY}" and "%memory add TEXT" in _view(file).html()
 
 
-def test_what_is_no_source_any_more_no_text_or_listed_already():
+def test_files_that_are_no_source_or_not_joined_in_are_named():
     view = memory_view(Snapshot("m", memory={"/old.md": "- x"}), [PATH], _words)
     assert [(f.path, f.state) for f in view.files] == [("/old.md", "gone")] and view.missing == (PATH,)
     assert _view(binary={PATH: 9}).files[0].state == "binary"
     assert "not UTF-8" in _view(binary={PATH: 9}).text()
     view = memory_view(Snapshot("m", {"/memory/a.md": "x"}), ["/memory/a.md"], _words)
     assert view.others == ()
-
-
-def test_files_of_the_disk_that_are_not_joined_in_are_named():
     at_hand = [("user", "~/.deepagents/agent/AGENTS.md"), ("project", "/work/<b>/AGENTS.md")]
     for snapshot in (Snapshot("t"), Snapshot("t", files={"/AGENTS.md": "- tea\n"})):
         view = memory_view(snapshot, ["/AGENTS.md"], len, at_hand=iter(at_hand))
@@ -163,8 +160,7 @@ def test_a_long_diff_is_grouped_folded_and_not_looked_into():
     lines = [f"line {i}\n" for i in range(40)]
     changed = ["first\n", *lines[1:-1], "last\n"]
     assert "".join(r.sign for r in rows(FileDiff("/a", "".join(lines), "".join(changed)))) == "@-+   @   -+"
-    shown = diff_view([FileDiff("/a", None, "x\n" * 1_000)], "t").html()
-    assert "601 more lines" in shown
+    assert "601 more lines" in diff_view([FileDiff("/a", None, "x\n" * 1_000)], "t").html()
     left, right = word_diff("a " * 5_000, "a " * 5_000 + "b")
     assert [p.changed for p in left + right] == [False, False]
 
@@ -188,32 +184,18 @@ def test_the_rows_with_all_their_context_are_both_files(before, after):
         assert all_rows == []
         return
     for text, sign in ((before, "-"), (after, "+")):
-        got = "\n".join(r.line for r in all_rows if r.sign in f" {sign}")
-        assert got == text.removesuffix("\n")
+        assert "\n".join(r.line for r in all_rows if r.sign in f" {sign}") == text.removesuffix("\n")
 
 
-@every_row(
-    ("changes", "words"),
-    [
-        (
-            {},
-            "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept",
-        ),
-        ({"cause": "by hand"}, "(on request): "),
-        ({"cause": "overflow"}, "(the request was too long for the model): "),
-        ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
-        (
-            {"flush": replace(FLUSH, how="rules")},
-            "2 facts to /memory/2026-11-22.md (chosen by rules)",
-        ),
-        ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
-        (
-            {"before": 2_739, "after": 2_758},
-            "2,739 → 2,758 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept; the context is no smaller",
-        ),
-        ({"path": None}, "; the history file could not be written"),
-    ],
-)
+@every_row(("changes", "words"), [
+    ({}, "(at the trigger): 12 messages → summary, 6,812 → 3,104 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept"),
+    ({"cause": "by hand"}, "(on request): "), ({"cause": "overflow"}, "(the request was too long for the model): "),
+    ({"flush": Flush("/memory/x.md"), "anchors": ()}, "12 messages → summary, 6,812 → 3,104 tokens"),
+    ({"flush": replace(FLUSH, how="rules")}, "2 facts to /memory/2026-11-22.md (chosen by rules)"),
+    ({"flush": None, "messages": 1, "before": 0, "after": 0}, "1 message → summary; 1 key fact kept"),
+    ({"before": 2_739, "after": 2_758}, "2,739 → 2,758 tokens; 2 facts to /memory/2026-11-22.md; 1 key fact kept; the context is no smaller"),
+    ({"path": None}, "; the history file could not be written"),
+])  # fmt: skip
 def test_a_compaction_in_one_line(changes: dict, words: str):
     assert words in line(replace(OFFLOAD, **changes))
     if "flush" in changes and changes["flush"] is None:
@@ -221,7 +203,7 @@ def test_a_compaction_in_one_line(changes: dict, words: str):
     assert line(Offload("/h.md", "", 3)) == "context compacted (at the trigger): 3 messages → summary"
 
 
-def test_the_record_of_a_compaction():
+def test_the_record_of_a_compaction_and_where_there_is_none():
     anchors = (
         Anchor("prohibition", "Never open it."), Anchor("path", "/a/b.py"), Anchor("number", "37 ms", "timeout 37 ms"),
     )  # fmt: skip
@@ -246,9 +228,6 @@ def test_the_record_of_a_compaction():
     words = harmless(view.html())
     for fact in ("on request", "12 messages", "6,812 → 3,104", "2 facts to", "3 added", "37 ms", "Ada asked.", "disk"):
         assert fact in words, fact
-
-
-def test_where_there_is_nothing_it_is_said():
     nothing = compaction_view(replace(OFFLOAD, flush=Flush("/memory/x.md"), anchors=()))
     assert "daily note  nothing worth keeping\n" in nothing.text()
     assert "key facts   none missing from the summary" in nothing.text()
@@ -327,7 +306,7 @@ def test_a_section_is_found_by_its_summary_anchors_and_notes():
     assert history_view([SECTION], search="nowhere").text().endswith("search for nowhere: no matches")
 
 
-def test_a_hit_says_what_adds_it_to_the_next_prompt_and_what_waits_is_said():
+def test_a_hit_says_what_adds_it_to_the_next_prompt_and_the_terms_what_was_asked():
     view = history_view([SECTION, LATER], search="thanks")
     (match,) = view.matches
     assert match.number == 2, "sections keep their numbers"
@@ -339,9 +318,6 @@ def test_a_hit_says_what_adds_it_to_the_next_prompt_and_what_waits_is_said():
     assert line in history_view([SECTION], brought=brought).text()
     assert line in harmless(history_view([SECTION], brought=brought).html())
     assert "~412" in replace(brought, exact=False).line
-
-
-def test_terms():
     assert search_terms('a "b  c" “d e” a').terms == ("a", "b c", "d e")
     assert not search_terms(None) and not search_terms('  "" ')
     assert search_terms("b a.b").text("xabx a.b ab") == "xa»b«x »a.b« a»b«"

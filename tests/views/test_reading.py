@@ -103,7 +103,7 @@ def test_a_label_stands_before_its_value(view: View) -> None:
         assert re.search(rf"{label}\b.{{0,40}}?{value}\b", html), f"{label}: {value}"
 
 
-def test_gauge_and_diff_are_read_without_a_colour() -> None:
+def test_gauge_and_diff_are_read_without_a_colour_and_bare_colours_are_found() -> None:
     lines = Unstyled(dict(views())["BudgetView, False"].html()).lines
     bar = next(line for line in lines if re.fullmatch("U+[?]+", line))
     assert len(bar) == 60
@@ -111,8 +111,5 @@ def test_gauge_and_diff_are_read_without_a_colour() -> None:
     assert any(re.fullmatch(r"U user 5 42 %", line) for line in lines), "its letters are explained"
     lines = Unstyled(dict(views())["memory that is newer"].html()).text.split("\n")
     assert "-word2 word4" in lines and "+word2 word3" in lines
-
-
-def test_glued_words_and_bare_colours_are_found() -> None:
     read = Unstyled("<i>a</i><b>b</b> <b>c:</b>1 <b>c</b> d<p>e</p><i style='background:rgba(1,2,3,0.5)'></i>")
     assert read.glued == ["a|b", "ab c:|1"] and len(read.unsaid) == 1

@@ -85,14 +85,10 @@ def played() -> Session:
     return s
 
 
-def test_the_footer_says_what_was_by_subagents():
+def test_footer_and_gauge_say_what_was_by_subagents():
     text = footer_view(played().turns[-1]).text()
     assert "3 calls, 1 in subagents · 30 in / 12 cached / 6 out, 12 of these in subagents" in text
-    plain = Session(model=Paid(answers=["end"]))
-    assert "subagents" not in footer_view(plain.run("p")).text()
-
-
-def test_the_gauge_is_the_main_agents_and_names_what_others_spent():
+    assert "subagents" not in footer_view(Session(model=Paid(answers=["end"])).run("p")).text()
     s = played()
     view = BudgetView(s.budget(), nested=s.subagents.spent())
     sent = [c for c in s.last.calls if not c.path][-1].budget.total
@@ -110,10 +106,8 @@ def row(name: str = "critic", **listed) -> SubagentRow:
 
 def test_the_list_and_one_of_it():
     rows = [
-        SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()),
-        row(),
-        row("bad", problem="why"),
-    ]
+        SubagentRow(Listed(GENERAL_PURPOSE, "built in"), "all", "offline", Spent()), row(), row("bad", problem="why"),
+    ]  # fmt: skip
     view = subagents_view(rows, 3, "turn 2")
     assert view.text().splitlines()[0] == "subagents · 2 · nested up to 3 levels · 1 can't be used   (turn 2)"
     assert "critic                 2 tasks  Finds faults." in view.text()

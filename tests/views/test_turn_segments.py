@@ -37,7 +37,7 @@ def _turn(*events):
     return Turn(1, "main", "p", "", events, empty, empty, Usage(), None)
 
 
-def test_a_call_is_one_answer_and_a_tool_is_one_card():
+def test_calls_and_tools_have_a_card_each_that_runs_until_it_has_ended():
     segments = Segments()
     events: list[Event] = [TextDelta("I'll ", 1), TextDelta("note it.", 1), STARTED, ENDED, TextDelta("Done.", 2)]
     assert [segments.add(event) for event in events] == [0, 0, 1, 1, 2]
@@ -47,9 +47,6 @@ def test_a_call_is_one_answer_and_a_tool_is_one_card():
         "  Updated file /AGENTS.md\n\n"
         "Done."
     )
-
-
-def test_what_begins_or_ends_without_the_other_gets_a_card():
     segments = Segments()
     assert segments.add(TextDelta("", 1)) is None and segments.segments == []
     segments = Segments()
@@ -59,9 +56,6 @@ def test_what_begins_or_ends_without_the_other_gets_a_card():
     segments = Segments()
     assert segments.add(replace(ENDED, status="error")) == 0
     assert segments.text().startswith("→ write_file()  error 0.01 s")
-
-
-def test_a_tool_runs_until_it_has_ended_and_a_finished_turn_has_none_that_runs():
     segments = Segments()
     segments.add(STARTED)
     (tool,) = segments.segments
@@ -104,7 +98,7 @@ def test_a_long_result_shows_its_head_and_its_tail_and_unfolds_the_rest():
     assert len(huge) < 40_000 and "characters left out" in huge
 
 
-def test_thoughts_fold_and_show_their_end_alone_while_they_grow():
+def test_thoughts_show_their_end_while_they_grow_and_a_running_subagent_does_not_grow():
     segments = Segments()
     for word in ("First ", "the planets. " * 100, "Then <b>the moons</b>."):
         assert segments.add(ThinkingDelta(word, 1)) == 0
@@ -114,9 +108,6 @@ def test_thoughts_fold_and_show_their_end_alone_while_they_grow():
     ended = segments.html()
     assert "First the planets." in ended and "thinking · 1,328 characters" in ended and " open" not in ended
     assert segments.text().startswith("thinking: First the planets.") and segments.text().endswith("\n\nJupiter.")
-
-
-def test_what_a_running_subagent_shows_does_not_grow_with_what_it_did():
     segments = Segments()
     segments.add(ToolStarted("t", "task", {"subagent_type": "critic", "description": "look"}))
     sizes = []
@@ -143,8 +134,7 @@ def test_answers_joined_are_what_the_model_said(said):
     call, spoken = 0, ""
     for step, text in said:
         call += step
-        at = segments.add(TextDelta(text, call))
-        assert (at is None) == (text == "")
+        assert (segments.add(TextDelta(text, call)) is None) == (text == "")
         spoken += text
         segments.add(STARTED)
     assert "".join(s.markdown for s in segments.segments if isinstance(s, Answer)) == spoken
@@ -182,8 +172,7 @@ def test_the_pieces_say_what_the_whole_says(name: str, every: int) -> None:
 @every_row("name", [n for n in ANSWERS if n != "hard"])
 def test_no_end_grows_long(name: str) -> None:
     answer = ANSWERS[name] * (1 if "open" in name or "fence" in name else 2)
-    longest = max(len(piece.markdown) for piece in pieces(answer, 150, 5))
-    assert longest < 260, "a cut leaves a short end"
+    assert max(len(piece.markdown) for piece in pieces(answer, 150, 5)) < 260, "a cut leaves a short end"
 
 
 @given(
@@ -205,7 +194,7 @@ def test_any_text_can_be_cut(answer: str, step: int) -> None:
         piece.html().encode()
 
 
-def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
+def test_what_was_cut_goes_on_and_a_link_is_known_to_all_pieces() -> None:
     cut = pieces(ANSWERS["one, one, one"], 100)
     assert len(cut) > 3
     starts = [int(re.search(r'<ol [^>]*start="(\d+)"', piece.html()).group(1)) for piece in cut[1:]]
@@ -215,24 +204,17 @@ def test_a_list_a_table_and_code_that_were_cut_go_on() -> None:
     assert len(cut) > 3
     widths = {tuple(re.findall(r"<th style=\"[^\"]*width:(\d+)%", piece.html())) for piece in cut}
     assert len(widths) == 1 and len(widths.pop()) == 2
-    hidden = ["visibility:collapse" in piece.html() for piece in cut]
-    assert hidden == [False, *[True] * (len(cut) - 1)]
+    assert ["visibility:collapse" in piece.html() for piece in cut] == [False, *[True] * (len(cut) - 1)]
     assert all("<th " in piece.html() for piece in cut), "with every style removed the columns still have names"
     cut = pieces(ANSWERS["open fence"], 150)
     styles = [re.search(r'<pre style="([^"]*)"', piece.html()).group(1) for piece in cut]
     assert "margin:8px 0 0 0" in styles[0] and "padding:8px 10px 0 10px" in styles[0]
     assert all("margin:0;border-radius:0;padding:0 10px" in style for style in styles[1:-1])
     assert "margin:0;border-radius:0 0 6px 6px" in styles[-1]
-
-
-def test_a_link_is_known_to_all_pieces_once_it_is_defined() -> None:
     answer = f"See [the page][p]. {SAID}\n\n{SAID}\n\n[p]: https://example.com\n\n{SAID} Also [the page][p]."
     cut = pieces(answer, 150)
     assert len(cut) > 3 and cut[0].html().count('href="https://example.com"') == 1
     assert cut[-1].html().count('href="https://example.com"') == 1
-
-
-def test_half_a_line_end_waits_for_the_other() -> None:
     growing = GrowingMarkdown()
     for piece in ("a\r", "\nb\r", "c"):
         growing.add(piece)

@@ -26,7 +26,7 @@ def buttons(panel: ActionPanel) -> list:
     ]
 
 
-def test_a_click_acts_and_the_rows_are_those_there_are():
+def test_a_click_acts_and_a_mistake_is_one_line_above_the_rows():
     items = ["a", "b"]
     panel = ActionPanel(
         lambda: [Row(i, notice_view(i), [("drop", partial(items.remove, i))]) for i in items], notice_view("none")
@@ -38,8 +38,6 @@ def test_a_click_acts_and_the_rows_are_those_there_are():
     buttons(panel)[0].click()
     assert "none" in panel.widget.children[1].children[0].value
 
-
-def test_a_mistake_is_one_line_above_the_rows():
     def fails() -> None:
         raise DeepnbError("it is <gone>", "type something else")
 
@@ -226,11 +224,8 @@ class Editor:
 
 def test_a_text_is_edited_and_saved(shell: Shell, cell: Cell) -> None:
     editor = Editor(shell, cell, "- likes tea\n")
-    assert (editor.area.value, editor.save.description, editor.cancel.description) == (
-        "- likes tea\n",
-        "Save",
-        "Cancel",
-    )
+    shown = (editor.area.value, editor.save.description, editor.cancel.description)
+    assert shown == ("- likes tea\n", "Save", "Cancel")
     assert "%%memory /AGENTS.md" in cell.last[0] and "- likes tea" in cell.last[1]
     editor.type("- likes coffee\n")
     assert editor.file == "- likes coffee\n"

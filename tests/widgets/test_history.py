@@ -59,7 +59,7 @@ class Story:
         return "\n".join(widget.value for widget in self.find(type(self.panel._said)))
 
 
-def test_each_message_has_a_check_box_by_which_it_is_brought_back_and_taken_away():
+def test_each_message_has_a_box_by_which_it_is_brought_back_also_among_those_a_search_lists():
     story = Story(SECTION, LATER)
     assert story.ticks == {"1:1": False, "1:2": False, "1:3": False, "2:1": False}
     assert "at the trigger" in story.html and "6,812 → 3,104 tokens" in story.html
@@ -74,9 +74,6 @@ def test_each_message_has_a_check_box_by_which_it_is_brought_back_and_taken_away
     assert "added to the next prompt: message 1 of section 2 (7 tokens)" in story.html
     story.panel._undo.click()
     assert story.brought is None and "added to the next prompt" not in story.html
-
-
-def test_a_search_lists_what_holds_it_and_keeps_what_was_chosen():
     story = Story(SECTION, LATER)
     story.tick("2:1")
     story.type("moons")

@@ -60,7 +60,7 @@ def test_a_panel_and_its_twin_follow_the_session_and_a_terminal_shows_the_twin_a
     assert lines == ["now 0"] and story.watchers == []
 
 
-def test_one_cell_keeps_one_panel_of_each_kind() -> None:
+def test_one_cell_keeps_one_panel_of_each_kind_and_without_cell_ids_the_oldest_ends() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     first = story.panel()
@@ -77,9 +77,6 @@ def test_one_cell_keeps_one_panel_of_each_kind() -> None:
     live.show(cell, story.panel(), story.now, "memory panel", "a")
     live.show(cell, story.panel(), story.now, "agent panel", "a")
     assert len(story.watchers) == 2
-
-
-def test_where_the_front_end_sends_no_cell_id_the_oldest_panel_ends_and_says_so() -> None:
     story, cell = Story(), Cell()
     live = Live(story.subscribe)
     for _ in range(MAX_LIVE + 3):
@@ -176,7 +173,7 @@ class Chosen:
         self.followed += 1
 
 
-def test_the_newest_call_is_chosen_until_another_is_and_again_where_that_one_is_gone() -> None:
+def test_the_newest_call_is_chosen_until_another_is_and_of_many_turns_those_around_it_are_offered() -> None:
     story = Chosen()
     chooser = story.chooser
     turn, call = chooser.widget.children
@@ -202,9 +199,6 @@ def test_the_newest_call_is_chosen_until_another_is_and_again_where_that_one_is_
     story.turns = 0
     chooser.refresh()
     assert chooser.place is None and turn.disabled
-
-
-def test_of_many_turns_those_around_the_chosen_one_and_the_newest_are_offered() -> None:
     story = Chosen()
     story.turns = 100
     story.chooser.refresh()

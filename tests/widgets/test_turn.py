@@ -99,7 +99,7 @@ def test_calls_between_two_answers_are_one_output_and_what_did_not_change_is_not
     assert len(cell.outputs[0]) == 2, "running, then ended"
 
 
-def test_text_is_shown_at_most_hz_times_a_second_and_the_end_of_a_long_answer_more_often_than_five_times() -> None:
+def test_text_is_shown_at_most_hz_times_a_second_and_a_tool_at_once() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 10.0, clock)
     for i in range(1000):
@@ -115,9 +115,6 @@ def test_text_is_shown_at_most_hz_times_a_second_and_the_end_of_a_long_answer_mo
         clock.now = i * 0.07
         turn.add(said(1, "some words more some words more "))
     assert sum(map(len, cell.outputs)) > 8 * clock.now
-
-
-def test_a_tool_is_shown_at_once() -> None:
     cell, clock = Cell(), Clock()
     turn = NotebookTurn(cell, 0.5, clock)
     turn.add(said(1, "Let me "))
@@ -129,7 +126,7 @@ def test_a_tool_is_shown_at_once() -> None:
     assert "a tree" in cell.last[1]
 
 
-def test_a_turn_fills_outputs_that_were_reserved() -> None:
+def test_a_turn_fills_outputs_that_were_reserved_and_keeps_to_half_of_them_while_it_waits() -> None:
     cell = Cell()
     reserved = Reserved(cell, 5)
     assert cell.drawn == [[""]] * 5
@@ -139,9 +136,6 @@ def test_a_turn_fills_outputs_that_were_reserved() -> None:
     assert len(cell.outputs) == 5, "none is made"
     shown = "\n".join(cell.last)
     assert in_order(shown, told(30)) and shown.endswith("the end\nand more\nand more still")
-
-
-def test_a_turn_that_waits_keeps_to_half_its_outputs_and_makes_none_for_nothing() -> None:
     cell = Cell()
     turn = NotebookTurn(cell, 15.0, Clock())
     add(turn, answers(30))
@@ -236,7 +230,7 @@ def test_in_a_terminal_each_wait_is_a_line_said_once() -> None:
 WAIT = Retry("rate limited", 8.0, 2, 5)
 
 
-def test_a_terminal_prints_as_it_comes() -> None:
+def test_a_terminal_prints_as_it_comes_and_a_quiet_turn_shows_the_end_alone() -> None:
     out = io.StringIO()
     turn = terminal(out)
     turn.add(said(1, "Let me"))
@@ -249,9 +243,6 @@ def test_a_terminal_prints_as_it_comes() -> None:
     assert lines[1].startswith("→ look(at=1)  ok") and lines[2] == "  seen 1"
     assert lines[3].startswith("⇣ context compacted") and "They spoke." in lines[4]
     assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
-
-
-def test_a_quiet_turn_shows_the_end_alone_and_the_screen_decides() -> None:
     cell = Cell()
     turn = QuietTurn(cell)
     add(turn, tool(1))

@@ -70,23 +70,14 @@ def test_a_mistake_is_one_line_and_an_error_reply_and_so_is_a_refused_setting(ke
 
 
 PANELS = (
-    "%agent dashboard",
-    "%memory panel",
-    "%skills panel",
-    "%agent panel",
-    "%agent panel budget",
-    "%agent panel history",
-    "%agent panel prompt",
-    "%agent panel threads",
-)
+    "%agent dashboard", "%memory panel", "%skills panel", "%agent panel", "%agent panel budget", "%agent panel history",
+    "%agent panel prompt", "%agent panel threads",
+)  # fmt: skip
 """As many as follow a session at once, and of each kind one whose tab is seen."""
 PROMPTS = (
-    "Remember that I prefer tabs over spaces",
-    "what can you do?",
-    "thanks",
-    "what do you know about my preferences?",
+    "Remember that I prefer tabs over spaces", "what can you do?", "thanks", "what do you know about my preferences?",
     "The report is due in hall {n}. Don't touch report_{n}.csv",
-)
+)  # fmt: skip
 TURNS = 200
 SHOWN = ("display_data", "update_display_data", "stream", "comm_open", "comm_msg", "comm_close", "error")
 

@@ -109,7 +109,7 @@ def test_other_values(value, text):
     assert describe("x", value) == text
 
 
-def test_a_module_a_series_and_a_frame_under_another_class():
+def test_modules_series_frames_under_another_class_and_values_that_resist():
     module = types.ModuleType("csv", "\nCSV parsing and writing.\n\nMore.")
     assert describe("csv", module) == "csv: module, csv: CSV parsing and writing."
     assert describe("moons", PLANETS["moons"]).startswith(
@@ -117,8 +117,6 @@ def test_a_module_a_series_and_a_frame_under_another_class():
     )
     assert describe("x", Derived({"a": [1]})).endswith("Derived is a subclass: pandas.DataFrame(...) of it is read")
 
-
-def test_a_value_that_resists_every_question():
     class Value:
         def __getattribute__(self, name):
             raise RuntimeError
@@ -126,14 +124,8 @@ def test_a_value_that_resists_every_question():
     value = Value()
     texts = describe("v", value), list_of_variables({"v": value})
     assert texts == ("v: Value", "v: Value")
-
-
-def test_a_whole_number_is_exact_and_any_other_has_four_digits():
     numbers = (3.7, 9.80665, 2024, 0, -0.5, 123456, 1234567.8, 1.898e27, float("inf"))
     assert " ".join(map(figure, numbers)) == "3.7 9.807 2024 0 -0.5 123456 1235000 1.898e+27 inf"
-
-
-def test_the_list_of_variables_is_the_users_own():
     namespace = {"_": 1, "_i3": "x", "In": [], "Out": {}, "exit": 1, "quit": 1, "get_ipython": 1, "np": np}
     assert list_of_variables(namespace) == "(no variables)"
     namespace |= {"planets": PLANETS, "moons": PLANETS["moons"], "n": 3, "greet": greet, "a": np.zeros((2, 2))}
@@ -274,13 +266,10 @@ def test_what_looks_like_a_credential_is_not_shown(namespace):
     assert "Horse7" not in shown and "fjQ0aLw82" not in shown and name in shown
 
 
-def test_a_longer_table_is_a_sample_and_columns_are_summarized_only_where_shown():
+def test_a_longer_table_is_a_sample_and_a_figure_is_its_axes():
     assert "figures are of a sample: 1 row in 3 of 300000" in describe("t", pd.DataFrame({"n": range(300_000)}))
     assert "sample" not in describe("t", pd.DataFrame({"n": range(200_000)}))
     assert len(describe("big", pd.DataFrame(np.zeros((10, 20_000))))) <= 1500
-
-
-def test_a_figure_is_its_axes():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axes = figure.subplots()
     axes.set(title="Units", xlabel="region", ylabel="units")

@@ -34,7 +34,7 @@ def test_the_failing_line_and_the_variable_are_in_the_text(case: ErrorCase, tmp_
     assert case.line in marked[-1] and case.variable in shown and len(shown) < 2_500
 
 
-def test_a_frame_has_its_lines_what_failed_and_the_variables() -> None:
+def test_a_frame_has_its_lines_and_variables_and_what_is_long_is_cut() -> None:
     shown = text("def mean(values):\n    total = sum(values)\n    return total / len(values)", "mean([])")
     assert shown.splitlines() == [
         "Traceback (most recent call last):", "  Cell In[2], line 1, in <module>", "    >   1 | mean([])",
@@ -43,9 +43,6 @@ def test_a_frame_has_its_lines_what_failed_and_the_variables() -> None:
         "    >   3 |     return total / len(values)", "    failing expression: total / len(values)", "    variables:",
         "      total: int, 0", "      values: list, 0 items", "ZeroDivisionError: division by zero",
     ]  # fmt: skip
-
-
-def test_a_long_message_is_cut_a_deep_recursion_short_and_libraries_are_a_line_each() -> None:
     shown = text("import pandas as pd\nt = pd.Series([1], index=['a'])", "t.loc['b']")
     frames = [line for line in shown.splitlines() if line.startswith("  File pandas")]
     assert 1 <= len(frames) <= 4 and "more frames of libraries" in shown

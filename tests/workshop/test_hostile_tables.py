@@ -145,7 +145,7 @@ def tables() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_looking_runs_no_code_of_values():
+def test_looking_runs_no_code_of_values_and_names_what_is_not_read_by_its_type():
     wrong = []
     for label, value in tables().items():
         ran.clear()
@@ -157,16 +157,11 @@ def test_looking_runs_no_code_of_values():
             "list": partial(list_of_variables, namespace),
         }
         for where, by, aggregate, columns, sort in (
-            ({}, [], {}, [], ""),
-            ({"x": "2026-01-01"}, [], {}, [], ""),
-            ({"x": {"min": 1}}, [], {}, [], ""),
-            ({"n": 1}, [], {}, [], ""),
-            ({}, ["x"], {}, [], ""),
-            ({}, ["g"], {"x": ["count", "min", "nunique"]}, [], ""),
-            ({}, ["x.month"], {}, [], ""),
-            ({}, [], {}, ["x"], ""),
-            ({}, [], {}, [], "-x"),
-        ):
+            ({}, [], {}, [], ""), ({"x": "2026-01-01"}, [], {}, [], ""), ({"x": {"min": 1}}, [], {}, [], ""),
+            ({"n": 1}, [], {}, [], ""), ({}, ["x"], {}, [], ""),
+            ({}, ["g"], {"x": ["count", "min", "nunique"]}, [], ""), ({}, ["x.month"], {}, [], ""),
+            ({}, [], {}, ["x"], ""), ({}, [], {}, [], "-x"),
+        ):  # fmt: skip
             asked = (where, by, aggregate, columns, sort)
             looks[f"query {asked}"] = partial(query, "t", *asked, 20, {})
         if hasattr(value, "iloc"):
@@ -179,9 +174,6 @@ def test_looking_runs_no_code_of_values():
             if isinstance(text, str) and "unprintable" in text and "index" not in label:
                 wrong.append(f"{label}, {how}: {text}")
     assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
-
-
-def test_what_is_not_read_is_named_by_its_type():
     shown = describe("t", tables()["array"])
     assert "x | LoudArray | ? | ..." in shown and "n | int64 | 2 |" in shown
     assert "x | DatetimeArray | ? | ..." in describe("t", tables()["zoned"])

@@ -13,6 +13,7 @@ import pytest
 from deepnb.values.turn import CodeOutput
 from deepnb.workshop.kernel import Display, PlainKernel, Take
 from deepnb.workshop.python import HEAD, RICH, TAIL, CodeResult, Room, run_code
+from tests.data import rows
 from tests.support.images import png
 from tests.support.tables import every_row
 
@@ -36,16 +37,13 @@ def ran(code: str, room: Room | None = None, **names: Any) -> tuple[CodeResult, 
     return run_code(code, kernel, outputs.append, "c", room), outputs, names
 
 
-def test_print_value_and_names_and_code_awaits_at_its_top() -> None:
+def test_print_value_and_names_stderr_and_order_and_code_awaits_at_its_top() -> None:
     result, outputs, names = ran("print('hello')\ny = x + 1\nx = 5\ny", x=1)
     assert result.text == "hello\n2\n[variables: new: y; changed: x]"
     said = [("stdout", "hello\n"), ("rich", "2"), ("end", ""), ("variables", "new: y; changed: x")]
     assert [(o.kind, o.text) for o in outputs] == said and names["y"] == 2 and not result.failed
     assert [o.kind for o in ran("1 + 1;")[1]] == ["end"]
     assert "slept" in ran("import asyncio\nawait asyncio.sleep(0.01)\n'slept'")[0].text
-
-
-def test_stderr_is_named_order_is_kept_and_progress_bars_leave_their_last_state() -> None:
     code = "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(**{'text/plain': 'c'})\nprint('d')"
     result, outputs, _ = ran(code)
     said = [("stdout", "a\n"), ("stderr", "b\n"), ("rich", "c"), ("stdout", "d\n")]
@@ -54,17 +52,7 @@ def test_stderr_is_named_order_is_kept_and_progress_bars_leave_their_last_state(
     assert result.text.startswith(" 100 %\nred")
 
 
-@every_row(("code", "told"), [
-    ("x = 1\ny = x / 0", "ZeroDivisionError: division by zero\n  line 2, in <module>: y = x / 0"),
-    ("def f(a):\n    return a['b']\nf({})",
-     "KeyError: 'b'\n  line 3, in <module>: f({})\n  line 2, in f: return a['b']"),
-    ("def f(:", "SyntaxError"), ("import sys\nsys.exit(3)", "the code called exit (3)"),
-    ("raise SystemExit", "the code called exit (None)"), ("input('name?')", "input() can't be used in run_python"),
-    ("import getpass\ngetpass.getpass()", "input() can't be used in run_python"),
-    ("import sys\nsys.stdin.readline()", "input() can't be used in run_python"),
-    ("class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E", "Error: E"),
-    ("def f():\n    f()\nf()", "RecursionError"), ("raise BaseException('odd')", "BaseException: odd"),
-])  # fmt: skip
+@every_row(("code", "told"), rows("cells")["errors"])
 def test_an_error_is_a_short_text(code: str, told: str) -> None:
     result, outputs, _ = ran(code)
     assert result.failed and told in result.text and len(result.text) < 1_200

@@ -12,6 +12,7 @@ from deepnb.engine.tools import described
 from deepnb.workshop.approvals import Effects
 from deepnb.workshop.namespace import Question, answer, namespace_tools
 from deepnb.workshop.tables import columns_of
+from tests.data import rows
 from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 
@@ -30,41 +31,13 @@ def query(table: str = "sales", /, namespace: dict[str, Any] | None = None, **qu
 
 @every_row(
     ("question", "text"),
-    [
-        (
-            {"by": ["region"], "aggregate": {"units": "sum"}, "sort": "-units"},
-            "sales: 5 rows, 4 groups by region\nregion,units (sum)\nNorth,8\nWest,7\n,6\nSouth,4\nmissing values: region 1",
-        ),
-        (
-            {"where": {"units": {"min": 4}}, "columns": ["product", "units"], "head": 2},
-            "sales: 4 rows match\nproduct,units\nb,4\na,5\n2 more rows not shown",
-        ),
-        ({"where": {"region": None}, "columns": ["units"]}, "sales: 1 row match\nunits\n6"),
-        ({"where": {"region": ["North", "West"]}, "by": ["product"]}, "sales: 3 rows match, 1 group by product\nproduct,rows\na,3"),
-        ({"aggregate": {"price": ["min", "mean"]}}, "sales: 5 rows\nprice (min),price (mean)\n1.5,2.625"),
-        (
-            {"join": {"labels": ["product"]}, "columns": ["label", "units"], "sort": "-units"},
-            "sales joined with labels: 5 rows\nlabel,units\nApple,7\nApple,5\nBerry,4\nBean,4\nApple,3",
-        ),
-    ],
+    rows("table_queries")["answers"],
 )  # fmt: skip
 def test_a_question_is_answered_by_a_table(question, text):
     assert query(**question) == text
 
 
-@every_row(("question", "error"), [
-    ({"by": ["regoin"]}, "Error: there is no column 'regoin': did you mean 'region'?"),
-    ({"sort": "-Units"}, "Error: there is no column 'Units': did you mean 'units'?"),
-    ({"aggregate": {"units": "summ"}}, "Error: there is no aggregate 'summ': did you mean 'sum'?"),
-    ({"aggregate": {"product": "sum"}}, "no numbers for sum: use count, nunique, min, max"),
-    ({"where": {"units": {"gt": 3}}}, "Error: a range of 'units' has 'gt': use 'min' and 'max'"),
-    ({"where": {"units": {"min": "x"}}}, "Error: 'units' holds int64, not str: give a value of its type"),
-    ({"where": {"units": [[1]]}}, "Error: a condition on 'units' is not plain data: give a value, a list, or"),
-    ({"join": {"lables": ["product"]}}, "Error: there is no variable 'lables': did you mean 'labels'?"),
-    ({"join": {"labels": []}}, "Error: a join needs keys: the tables share product"),
-    ({"join": {"n": ["k"]}}, "Error: n is not a table but of type int: use one of sales, labels"),
-    ({"head": -1}, "Error: head is negative: give the number of rows to show"),
-])  # fmt: skip
+@every_row(("question", "error"), rows("table_queries")["errors"])
 def test_an_error_is_one_line_that_names_the_nearest(question, error):
     text = query(**question)
     assert error in text and "\n" not in text
@@ -88,12 +61,10 @@ VALUES = {
 
 @given(
     rows=st.lists(st.fixed_dictionaries(VALUES), max_size=20),
-    by=st.lists(st.sampled_from(["key", "year"]), unique=True),
-    column=st.sampled_from(["units", "price"]),
-    how=st.sampled_from(["sum", "mean", "min", "max", "count", "nunique"]),
-    low=st.integers(-50, 50),
+    by=st.lists(st.sampled_from(["key", "year"]), unique=True), column=st.sampled_from(["units", "price"]),
+    how=st.sampled_from(["sum", "mean", "min", "max", "count", "nunique"]), low=st.integers(-50, 50),
     keys=st.lists(st.sampled_from(["a", "b", None]), min_size=1),
-)
+)  # fmt: skip
 def test_an_answer_is_what_plain_python_computes(rows, by, column, how, low, keys):
     frame = pd.DataFrame(rows, columns=list(VALUES)).astype({"year": "int64", "units": "int64", "price": "float64"})
     question = Question(where={"units": {"min": low}, "key": keys}, by=tuple(by), aggregate={column: [how]})
@@ -146,23 +117,17 @@ def test_a_join_has_each_pair_of_rows_with_equal_keys(left, right):
     assert sorted(got.itertuples(index=False, name=None)) == sorted(expected)
 
 
-def test_a_join_that_grows_too_large_is_refused_before_it_is_made():
+def test_a_join_too_large_is_refused_a_sum_is_exact_and_the_users_tables_stay_as_they_are():
     big = pd.DataFrame({"k": np.zeros(10_000, dtype=int)})
     assert query("t", {"t": big, "u": big}, join={"u": ["k"]}) == (
         "Error: the join would have 100,000,000 rows: join on more columns"
     )
-
-
-def test_a_sum_is_exact_a_series_has_columns_and_one_of_credentials_is_not_shown():
     frame = pd.DataFrame({"n": [2**62, 2**62, 2**62]})
     assert str(3 * 2**62) in query("t", {"t": frame}, aggregate={"n": "sum"})
     frame = pd.DataFrame({"user": ["ann"], "password": ["hunter2-Kf93hf8a"]})
     assert "hunter2" not in query("t", {"t": frame}) and "ann" in query("t", {"t": frame})
     totals = SALES.groupby(["region", "product"])["units"].sum()
     assert query("t", {"t": totals}, where={"region": "North"}) == "t: 1 row match\nregion,product,units\nNorth,a,8"
-
-
-def test_the_users_tables_stay_as_they_are():
     before = SALES.copy(deep=True)
     query(by=["region"], aggregate={"units": "sum"})
     query(sort="-price")

@@ -82,30 +82,21 @@ def shown(ran: Ran) -> str:
 
 DEEPNB = InKernel(
     packages=("-e", f"{ROOT}[openai,sqlite]", "ipykernel", "pandas"),
-    first=("%load_ext deepnb", f"%agent use openai:{m.NAME}"),
-    say="%agent {}".format,
+    first=("%load_ext deepnb", f"%agent use openai:{m.NAME}"), say="%agent {}".format,
     own={
         "remember": [
-            "%memory keep notes",
-            f"%agent {m.REMEMBER}",
-            m.RESTART,
-            "%memory keep notes",
-            f"%agent {m.ABOUT}",
+            "%memory keep notes", f"%agent {m.REMEMBER}", m.RESTART, "%memory keep notes", f"%agent {m.ABOUT}",
         ],
         "request": [f"%agent {m.ASK}", "%agent xray"],
         "approve": ["%agent mount /work disk:.", f"%agent {m.WRITE}", "%agent approve"],
         "revert": [f"%agent {m.REMEMBER}", "%memory diff", "%memory revert 1", "%agent new", f"%agent {m.ABOUT}"],
         "frame": [m.FRAMED, f"%agent {m.FRAME}"],
         "restart": [
-            "%agent persist talk.db",
-            f"%agent {m.ASK}",
-            m.RESTART,
-            "%agent persist talk.db",
-            f"%agent {m.AGAIN}",
+            "%agent persist talk.db", f"%agent {m.ASK}", m.RESTART, "%agent persist talk.db", f"%agent {m.AGAIN}",
         ],
         "compare": [f"%agent --compare memory_refresh=call,delta {m.ABOUT}"],
     },
-)
+)  # fmt: skip
 
 _AGENT = f"""create_deep_agent(
     "openai:{m.NAME}", memory=["/AGENTS.md"], interrupt_on={{"write_file": True}},

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.chat_server import Fail, Say, Use
-from tests.support.openai_server import OpenAIServer
+from tests.support.chat_server import Fail, OpenAIServer, Say, Use
 
 FACT = "metric units"
 NAME = "gpt-4.1-mini"
@@ -116,22 +115,19 @@ def reply(request: dict[str, Any]) -> Any:
     return Say(STORY if ASK in prompt or LONG in prompt else "Fine.")
 
 
-class Whole(Fail):
-    """An answer in one piece, for who asks for none in a stream."""
-
-
 class Model(OpenAIServer):
     def __init__(self) -> None:
-        super().__init__([lambda request: reply(request) if request.get("stream") else Whole(200, reply(request).text)])
+        super().__init__([lambda request: reply(request) if request.get("stream") else Fail(200, reply(request).text)])
 
-    def body(self, answer: Any, request: dict[str, Any]) -> Iterator[bytes]:
-        if isinstance(answer, Whole):
-            time.sleep(len(answer.message.split()) / PACE)
-            choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer.message}}
-            usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-            whole = {"id": "1", "object": "chat.completion", "created": 0, "model": NAME, "choices": [choice]}
-            yield json.dumps({**whole, "usage": usage}).encode()
-            return
+    def failure(self, answer: Fail) -> dict[str, Any]:
+        """The answer in one piece, for who asks for none in a stream: no failure, whatever its name."""
+        time.sleep(len(answer.message.split()) / PACE)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer.message}}
+        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        whole = {"id": "1", "object": "chat.completion", "created": 0, "model": NAME, "choices": [choice]}
+        return {**whole, "usage": usage}
+
+    def body(self, answer: list[Any], request: dict[str, Any]) -> Iterator[bytes]:
         for event in super().body(answer, request):
             yield event
-            time.sleep(1 / PACE if answer == Say(STORY) else 0)
+            time.sleep(1 / PACE if answer == [Say(STORY)] else 0)

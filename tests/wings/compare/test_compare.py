@@ -98,16 +98,13 @@ def test_three_policies_and_the_session_as_it_was(home: str, prompt: str, tmp_pa
     assert session.text.startswith("Hello") and session.turns[-1].number == before[0][1][-1].number + 1
 
 
-def test_a_memory_file_that_is_newer_than_the_prompt_is_stale_too() -> None:
+def test_the_table_has_a_row_for_each_column_and_marks_a_file_newer_than_the_prompt() -> None:
     session = Session()
     session.run("hello")
     session.memory.add("the release is on Monday")
     found = session.compare("when is the release?", memory_refresh=POLICIES)
     assert [column.stale for column in found.columns] == [("/AGENTS.md",), (), ()]
     assert Session().compare("hello", memory_refresh=POLICIES[:2]).columns[0].stale == (), "no file, nothing stale"
-
-
-def test_the_table_has_a_row_for_each_column() -> None:
     found = stale(Session()).compare("when is the release?", memory_refresh=POLICIES)
     table, totals = found.df(), [column.budget.total for column in found.columns if column.budget]
     assert list(table["memory_refresh"]) == list(POLICIES) and list(table["state"]) == ["done"] * 3

@@ -10,6 +10,7 @@ from deepnb.values.errors import DeepnbError
 from deepnb.wings.compare.compare_magic import COMPARED
 from deepnb.wings.compare.comparison import Comparison, comparisons
 from deepnb.wiring.options import Options, Refresh, ToolText
+from tests.data import rows
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -69,23 +70,7 @@ def test_values_as_they_are_typed(compare: Shell, typed: str, option: str, value
     assert [c.state for c in compare.ip.user_ns["found"].columns] == ["done"] * len(values)
 
 
-@every_row(("typed", "line"), [
-    ("memory_refres=call,delta", "memory_refres is no option: type memory_refresh, or one of model, memory_refresh"),
-    ("tools=a,b", "tools can't be compared: type"),
-    ("memory_refresh=call,never", "memory_refresh can't be 'never': type one of thread, call, delta"),
-    ("enable_skills=on,yes", "enable_skills can't be 'yes': type one of on, off"),
-    ("trigger=0.5,soon", "trigger can't be 'soon': type a part of the window such as 0.5"),
-    ("trigger=0.5,1.5", "trigger can't be ('fraction', 1.5)"),
-    ("max_steps=3,x", "max_steps can't be 'x': type whole numbers, or none"),
-    ("max_steps=3,3", "max_steps has the same value twice: name each value once"),
-    ("system_prompt=brief,nosuch", "no variable nosuch that holds a text: assign the system prompt to one first"),
-    ("model=offline,nosuch.jsonl", "no tape"),
-    ("max_steps=1,2,3,4,5", "5 combinations to compare, 4 at most: compare fewer values"),
-    ("max_steps=1,2 --compare max_steps=3,4", "--compare max_steps was given twice: type all its values in one"),
-    ("max_steps=1,2 --bg", "--compare does not go with --bg: leave one of them out"),
-    ("max_steps=1,2 --format json", "--compare does not go with --format json: leave one of them out"),
-    ("max_steps=1,2 --thread nosuch", "no thread 'nosuch'"),
-])  # fmt: skip
+@every_row(("typed", "line"), rows("typed_lines")["comparisons refused"])
 def test_what_is_refused_is_one_line(compare: Shell, typed: str, line: str) -> None:
     turns = compare.session.turns
     assert line in compare.fails(f"%%agent --compare {typed}\nhello") and compare.session.turns == turns

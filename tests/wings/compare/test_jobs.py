@@ -10,10 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from deepnb import BusyError, DeepnbError, LimitError, NotFoundError, Session
 from deepnb.wings.compare.jobs import Job
-from tests.support.refusals import refused
 from tests.support.scripted import Scripted, call, unasked
 from tests.support.shells import Shell
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 
 
 class Gate:
@@ -205,11 +204,9 @@ def test_from_inside_a_job_its_session_can_not_be_changed() -> None:
         """Change the policy."""
         for change in (
             lambda: session.configure(approve={"*": "outside", "write_file": "allow"}),
-            lambda: session.tools.add(print),
-            lambda: session.new("mine"),
-            lambda: session.start("one more"),
+            lambda: session.tools.add(print), lambda: session.new("mine"), lambda: session.start("one more"),
             lambda: session.memory.add("x"),
-        ):
+        ):  # fmt: skip
             try:
                 change()
             except DeepnbError as error:
@@ -321,8 +318,7 @@ def test_one_is_stopped_and_the_other_by_unloading(jobs: Shell) -> None:
     assert said.endswith(": %agent jobs join 1, then %agent resume\n")
     assert [row[4].rstrip(":") for row in rows(jobs)] == ["stopped", "running"]
     assert jobs.fails("%agent jobs stop 1") == "job 1 is not running: it is stopped: %agent jobs lists the others"
-    ran = jobs.run("%unload_ext deepnb")
-    assert "note: 1 background job stopped" in ran.lines and job.state == "stopped"
+    assert "note: 1 background job stopped" in jobs.run("%unload_ext deepnb").lines and job.state == "stopped"
 
 
 def test_its_code_waits_for_an_approval_and_runs_in_a_cell(jobs: Shell) -> None:

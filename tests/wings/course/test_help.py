@@ -6,8 +6,7 @@ from deepnb.magics.usage import subcommand
 from deepnb.wings.course.help import MOST, help_view, look_up
 from deepnb.wings.course.reference import entries
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 ANSWERS = (
     ("topic", "Tools", "A line that\ngoes on.\n\n- one\n- two\n\n```\n%agent tools\n```\n\nThe end."),

@@ -17,8 +17,7 @@ from deepnb.testing import ScriptedModel, call
 from deepnb.wings.course import reference
 from deepnb.wings.course.reference import TOPICS, Entry
 from tests.support.reference import FILE, FOLDER, MODULES, PARTS, anchor, entries, reference_text
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 
 
 def of(kind: str) -> dict[str, Entry]:
@@ -59,15 +58,12 @@ def test_every_public_name_is_in_it(module: str) -> None:
     assert listed and set(listed) <= set(found) and [name for name in listed if not found[name].text] == []
 
 
-def test_every_public_method_of_a_session_and_its_parts_is_in_it() -> None:
+def test_every_public_method_and_every_topic_is_in_it() -> None:
     session = deepnb.Session()
     owners = {"session": deepnb.Session} | {part: type(getattr(session, part.partition(".")[2])) for part in PARTS}
     for owner, kind in owners.items():
         methods = {n for n, m in vars(kind).items() if inspect.isfunction(m) and not n.startswith("_") and m.__doc__}
         assert methods and {f"{owner}.{name}" for name in methods} <= set(of("Python"))
-
-
-def test_every_topic_is_in_it() -> None:
     assert sorted(TOPICS) == sorted(file.stem for file in FOLDER.glob("*.md"))
     for one in of("topic").values():
         assert (FOLDER / f"{one.name}.md").read_text(encoding="utf-8").startswith(f"# {one.usage}\n")

@@ -58,15 +58,12 @@ def test_the_tour_plays_the_first_notebook_from_the_wheel(unpacked: Path, tmp_pa
         at = told.index(f"\n{source}\n", at)
     assert END not in told
     for sight in (
-        "turn 1 · main · offline (no LLM)",
-        "turn 1 · thread-2",
+        "turn 1 · main · offline (no LLM)", "turn 1 · thread-2",
         "+- The user prefers metric units with one decimal place",
-        "compacts at 85 % of the window (5,270 of 6,200 tokens)",
-        "⇣ context compacted (at the trigger): ",
-        "offloaded history · 1 section",
-        '"The user prefers metric units with one decimal place" (/AGENTS.md)',
+        "compacts at 85 % of the window (5,270 of 6,200 tokens)", "⇣ context compacted (at the trigger): ",
+        "offloaded history · 1 section", '"The user prefers metric units with one decimal place" (/AGENTS.md)',
         "Jupiter has the highest gravity_m_s2",
-    ):
+    ):  # fmt: skip
         assert sight in told, sight
     assert list(tmp_path.iterdir()) == []
 

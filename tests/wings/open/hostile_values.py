@@ -29,23 +29,16 @@ class Bomb:
 """  # a module that leaves a file behind when it is imported, and when anything of it is called
 
 NAMES: list[tuple[str, str, Any]] = [
-    ("evil", "Bomb", [1]),
-    ("evil", "Bomb", {"content": SAID, "type": "human"}),
-    ("evil.inner", "Missing", {}),
-    ("os", "system", ["touch {ran}"]),
-    ("builtins", "eval", "open('{ran}', 'w')"),
-    ("runpy", "run_path", "{evil}"),
-    ("pickle", "loads", b"cevil\nBomb\n."),
-    ("langchain_core.utils.utils", "from_env", "OPENAI_API_KEY"),
+    ("evil", "Bomb", [1]), ("evil", "Bomb", {"content": SAID, "type": "human"}), ("evil.inner", "Missing", {}),
+    ("os", "system", ["touch {ran}"]), ("builtins", "eval", "open('{ran}', 'w')"), ("runpy", "run_path", "{evil}"),
+    ("pickle", "loads", b"cevil\nBomb\n."), ("langchain_core.utils.utils", "from_env", "OPENAI_API_KEY"),
     # On the list of what LangGraph's own decoder makes again, with arguments that do not fit.
     ("langchain_core.messages.human", "HumanMessage", {"content": {"a": 1}, "id": ["x"], "type": 3}),
     ("langchain_core.messages.ai", "AIMessage", {"content": 5, "tool_calls": [5], "usage_metadata": "x"}),
     ("langchain_core.messages.tool", "ToolMessage", {"content": [[1]], "tool_call_id": 1, "artifact": {"x": 1}}),
-    ("langgraph.types", "Overwrite", {"value": 5}),
-    ("langgraph.types", "Overwrite", 5),
-    ("re", "compile", ["(a+)+$" * 50, 0]),
-    ("collections", "deque", [[1], -1]),
-]
+    ("langgraph.types", "Overwrite", {"value": 5}), ("langgraph.types", "Overwrite", 5),
+    ("re", "compile", ["(a+)+$" * 50, 0]), ("collections", "deque", [[1], -1]),
+]  # fmt: skip
 METHODS = ("go", "__init__", "fromisoformat", "model_construct", "model_validate_json")
 CODES = (*range(10), 42, 127)
 

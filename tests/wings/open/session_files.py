@@ -308,12 +308,10 @@ def chat_file(folder: Path) -> Path:
     """One conversation by role, whose last call has no result."""
     call = {"id": "c1", "type": "function", "function": {"name": "calc", "arguments": '{"x": "2+2"}'}}
     messages = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "2+2?"},
-        {"role": "assistant", "content": "Four.", "tool_calls": []},
-        {"role": "user", "content": "Compute it"},
+        {"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"},
+        {"role": "assistant", "content": "Four.", "tool_calls": []}, {"role": "user", "content": "Compute it"},
         {"role": "assistant", "content": None, "tool_calls": [call]},
-    ]
+    ]  # fmt: skip
     return jsonl(folder / "chat.jsonl", {"messages": messages})
 
 

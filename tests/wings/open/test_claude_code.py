@@ -187,16 +187,13 @@ def test_what_travels_as_the_users_is_no_turn(tmp_path, content, more):
     assert turns(index) == [("Go", 2)]
 
 
-def test_a_prompt_typed_into_a_reply_counts_nothing_twice(file):
+def test_a_prompt_typed_into_a_reply_counts_once_and_a_line_without_parent_follows_the_one_before(file):
     log = Claude().say("u1 Go").reply("a1", "m1", calls("t1", "Bash"), out=2).say("u2 Faster")
     session = open_session(log.say("a2:m1 +t2 Grep", "r1 t1 one", "r2 t2 two").write(file))
     assert turns(session.index) == [("Go", 1), ("Faster", 0)]
     assert [turn.tools for turn in session.index.turns] == [{"Bash": 1}, {"Grep": 1}]
     ended = [[(e.name, e.result) for e in turn.events if isinstance(e, ToolEnded)] for turn in session.index.turns]
     assert ended == [[], [("Bash", "one"), ("Grep", "two")]]
-
-
-def test_a_line_whose_parent_could_not_be_read_follows_the_one_before(file):
     lines = Claude().say("u1 Go", "a1 x", "u2 Lost", "a2 y").lines
     index = open_session(jsonl(file, *lines[:2], b'{"broken', lines[3])).index
     assert (turns(index), index.bad) == ([("Go", 2)], 1) and "the parent of 1 line of it" in index.notices[0]

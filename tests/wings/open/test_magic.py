@@ -11,8 +11,7 @@ from deepnb.wings.open.session import OpenedSession
 from tests.data import hostile
 from tests.support.harmless import harmless
 from tests.support.shells import Shell
-from tests.support.tables import every_row
-from tests.support.wings import wing
+from tests.support.tables import every_row, wing
 from tests.wings.open.session_files import FORMATS, Claude, claude_file, graph_file, jsonl, stamps
 
 REFUSED = "thread claude-code-1f0c2a3b was opened to be read: %agent fork NAME --at N goes on from its turn N"
@@ -135,8 +134,7 @@ def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:
 
 def test_a_session_with_no_turns(shell: Shell, tmp_path: Path) -> None:
     log = Claude().put("a1", "system", subtype="informational", content="x").put("a2", "mystery")
-    shown = shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
-    assert "0 turns" in shown
+    assert "0 turns" in shell.ok(f"%agent open {log.write(tmp_path / 's.jsonl')}")
     for line in ("turns", "budget", "history", "transcript", "threads"):
         shell.ok(f"%agent {line}")
     assert "no turn" in shell.fails("%agent turns 1") and "has no turns" in shell.fails("%agent fork live")

@@ -11,8 +11,7 @@ from deepnb.wings.open import opencode
 from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
 from deepnb.wings.open.view import opened_view
-from tests.support.refusals import refused
-from tests.support.tables import every_row
+from tests.support.tables import every_row, refused
 from tests.wings.open.hostile_values import evil_folder, watched
 from tests.wings.open.session_files import OpenCode, figures, of_kind, opencode_database, opencode_file, ran, says
 from tests.wings.open.test_hostile import JUNK, read_all

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -126,16 +127,9 @@ def test_a_list_reads_only_the_ends_of_a_large_file(tmp_path, monkeypatch):
     for n in range(400):
         log.reply(f"a{n}", f"m{n}", says("x" * 2_000), given={"input_tokens": n})
     file = log.write(tmp_path / "s.jsonl")
-    read: list[int] = []
-    real = json.loads
-
-    def loads(text):
-        read.append(len(text))
-        return real(text)
-
-    monkeypatch.setattr(json, "loads", loads)
+    monkeypatch.setattr(json, "loads", loads := Mock(wraps=json.loads))
     (row,) = list_sessions(tmp_path)
-    assert row.prompt == "Begin" and sum(read) < file.stat().st_size / 2
+    assert row.prompt == "Begin" and sum(len(call.args[0]) for call in loads.call_args_list) < file.stat().st_size / 2
 
 
 def test_formats_of_others(tmp_path, monkeypatch):

@@ -114,11 +114,9 @@ MESSAGES = [
     {"role": "tool", "tool_call_id": "c1", "content": "4"}, {"role": "assistant", "content": "4"},
 ]  # fmt: skip
 OLD = [
-    *MESSAGES[:2],
-    {"role": "assistant", "content": None, "function_call": CALL["function"]},
-    {"role": "function", "name": "calc", "content": "4"},
-    MESSAGES[-1],
-]
+    *MESSAGES[:2], {"role": "assistant", "content": None, "function_call": CALL["function"]},
+    {"role": "function", "name": "calc", "content": "4"}, MESSAGES[-1],
+]  # fmt: skip
 
 
 def check(session):

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import deepnb
 from deepnb.wings.package.module import module_of, requirement
 from deepnb.wings.package.values import Code
+from tests.data import rows
 from tests.support.credentials import SAMPLES
 from tests.support.tables import every_row
 
@@ -83,8 +84,7 @@ def test_closures_are_written_and_two_of_one_name_are_not(notebook: Any, tmp_pat
         two, three = make(2), make(3)
         """
     )
-    module = module_of([names["two"]])
-    assert outcome(module, tmp_path, "scaled(4)") == [8]
+    assert outcome(module_of([names["two"]]), tmp_path, "scaled(4)") == [8]
     both = module_of([names["two"], names["three"]])
     assert why(both) == {"scaled": "has another scaled than a tool before it: rename one of them"}
     assert outcome(both, tmp_path, "scaled(4)", "len(t.TOOLS)") == [8, 1]
@@ -137,21 +137,7 @@ def test_deepnb_is_required_in_the_version_that_runs(monkeypatch: pytest.MonkeyP
     assert requirement("deepnb") == "deepnb==9.9"
 
 
-REFUSED = {
-    "uses df (DataFrame), which is only in this kernel": "import pandas as pd\ndf = pd.DataFrame()\ndef f():\n    return df",
-    "uses missing, which is not defined": "def f():\n    return missing",
-    "is a lambda": "f = lambda: 1",
-    "uses client (object), which is only in this kernel": "client = object()\ndef f():\n    return client",
-    "uses g, which uses lock (lock), which is only in this kernel": "import threading\nlock = threading.Lock()\ndef g():\n    return lock\ndef f():\n    return g()",
-    "imports nowhere_at_all, which is not installed": "def f():\n    import nowhere_at_all",
-    "changes variables of the function around it, or is part of a longer line": "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n    return f\nf = make()",
-    "uses __doc__, which is another in a file": "def f():\n    return __doc__",
-    "uses max (lock), which is only in this kernel": "import threading\nmax = threading.Lock()\ndef f():\n    return max",
-    "uses display, which is only in this kernel": "def f():\n    return display(1)",
-    "uses get_ipython, which is a method, not a function": "def f():\n    !ls",
-    "uses Amount, which is a class of the notebook: import it from an installed package": "class Amount:\n    pass\ndef f():\n    return Amount()",
-    "uses big (str), which is too long for code: read it from a file": "big = 'x' * 30000\ndef f():\n    return big",
-}
+REFUSED = dict(rows("packaged_functions")["refused"])
 
 
 @every_row("reason", REFUSED)

@@ -14,12 +14,10 @@ from deepnb.magics.options import AgentRun, Command, parse_agent
 from deepnb.testing import ScriptedModel, call
 from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, RefusedError
 from deepnb.wings.package.values import Package
-from tests.support.anthropic_server import AnthropicServer
 from tests.support.applications import say, served
-from tests.support.chat_server import Say, Use
+from tests.support.chat_server import AnthropicServer, OpenAIServer, Say, Use
 from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
-from tests.support.openai_server import OpenAIServer
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 from tests.support.tapes import HERE

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from tests import ROOT
-from tests.support.chat_server import Say
+from tests.support.chat_server import OpenAIServer, Say
 from tests.support.environments import built, environment
 from tests.support.kernels import Kernel
 from tests.support.langgraph_server import CLI
-from tests.support.openai_server import OpenAIServer
 
 pytestmark = [pytest.mark.nightly, pytest.mark.kernel]
 

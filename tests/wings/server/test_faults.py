@@ -134,17 +134,11 @@ def test_what_a_session_on_a_server_lacks_is_refused_in_one_line(server: Loopbac
     s = on(server)
     s.run("hello")
     for tried in (
-        s.compact,
-        lambda: s.record(tmp_path / "a.jsonl"),
-        lambda: s.persist(tmp_path / "a.db"),
-        lambda: s.package(tmp_path / "app"),
-        lambda: s.mount("/x", f"disk:{tmp_path}"),
-        lambda: s.memory.add("Be brief."),
-        lambda: s.use("offline"),
-        lambda: s.compare("x", max_steps=[1, 2]),
-        lambda: s.tools.add(print),
-        lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
-    ):
+        s.compact, lambda: s.record(tmp_path / "a.jsonl"), lambda: s.persist(tmp_path / "a.db"),
+        lambda: s.package(tmp_path / "app"), lambda: s.mount("/x", f"disk:{tmp_path}"),
+        lambda: s.memory.add("Be brief."), lambda: s.use("offline"), lambda: s.compare("x", max_steps=[1, 2]),
+        lambda: s.tools.add(print), lambda: deepnb.Session(graph=f"{server.url}/echo", tools=[print]),
+    ):  # fmt: skip
         fault(tried)  # type: ignore[arg-type]
 
 

@@ -116,8 +116,7 @@ def test_two_kernels_on_one_thread(served: str, session: Any) -> None:
         while "text" not in (last := told(process)):
             pass
     assert last == {"text": "After 3 results, nap 3 is done.", "turns": 2}
-    turn = s.run("say three")
-    assert turn.number == 3
+    assert s.run("say three").number == 3
     assert [(t.prompt, t.text) for t in s.turns] == [
         ("say one", "After 0 results, say one is done."),
         ("nap 3", "After 3 results, nap 3 is done."),
