@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import signature
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, TypeVar
 
 from deepnb.memory.layers import Scope
 from deepnb.models.windows import forget_windows
@@ -57,8 +58,27 @@ if TYPE_CHECKING:
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Rerun = Literal["continue", "replace"]
 """What running a cell again does: the thread continues, or is first rewound to before the cell's earlier turn."""
+
+
+def _with_options_of(method: Callable[P, object]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Return a decorator that gives a method the arguments of another, for callers, help and completion alike."""
+    known = signature(method)
+
+    def spelled(made: Callable[..., T]) -> Callable[P, T]:
+        @wraps(made)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            unknown = {name: value for name, value in options.items() if name not in known.parameters}
+            known_only(f"Session.{made.__name__}", known.parameters, unknown)
+            return made(*args, **options)
+
+        checked.__signature__ = known  # type: ignore[attr-defined]
+        return checked
+
+    return spelled
 
 
 class Session(SessionContext):
@@ -302,26 +322,6 @@ class Session(SessionContext):
 
     # -- running
 
-    def run(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> Turn:
-        """Run one turn to its end; the options are those of `stream`."""
-        stream = self.stream(**_turn_options("Session.run", locals()))
-        for _ in stream:
-            pass
-        assert stream.turn is not None
-        return stream.turn
-
     def stream(
         self,
         prompt: str,
@@ -352,43 +352,29 @@ class Session(SessionContext):
         """
         return self._runner.stream(**_turn_options("Session.stream", locals()))
 
-    async def arun(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> Turn:
+    @_with_options_of(stream)
+    def run(self, prompt: str, **options: Any) -> Turn:
+        """Run one turn to its end; the options are those of `stream`."""
+        stream = self.stream(prompt, **options)
+        for _ in stream:
+            pass
+        assert stream.turn is not None
+        return stream.turn
+
+    @_with_options_of(stream)
+    async def arun(self, prompt: str, **options: Any) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
-        stream = self.astream(**_turn_options("Session.arun", locals()))
+        stream = self.astream(prompt, **options)
         async for _ in stream:
             pass
         assert stream.turn is not None
         return stream.turn
 
-    def astream(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> AsyncTurnStream:
+    @_with_options_of(stream)
+    def astream(self, prompt: str, **options: Any) -> AsyncTurnStream:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
-        given = _turn_options("Session.astream", locals())
         arrivals = Arrivals()
-        return AsyncTurnStream(self._runner.stream(**given, notify=arrivals.notify), arrivals)
+        return AsyncTurnStream(self._runner.stream(prompt, **options, notify=arrivals.notify), arrivals)
 
     def start(
         self,
