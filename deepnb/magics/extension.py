@@ -338,7 +338,7 @@ def complete_names(
         case "turn":
             return turns
         case "call":
-            return (*turns, *(f"{turn}.{call}" for _, (turn, call) in reversed(session.requests())))
+            return (*turns, *(f"{turn}.{call}" for turn, call in reversed(session.requests())))
         case "path" | "place" | "file":
             return dict.fromkeys((*memory.sources, *(path for path in snapshot.files if path.endswith(".md"))))
         case "source":

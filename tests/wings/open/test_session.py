@@ -137,7 +137,7 @@ def test_no_file_has_requests(opened: OpenedSession) -> None:
     with pytest.raises(NotFoundError, match="were not recorded"):
         into.xray()
     into.run("Hello")
-    assert [at for _, at in into.requests()] == [(into.last.number, 1)] and into.xray().turn == into.last.number
+    assert into.requests() == [(into.last.number, 1)] and into.xray().turn == into.last.number
 
 
 def test_a_fork_before_the_compaction_has_the_messages(opened: OpenedSession) -> None:
