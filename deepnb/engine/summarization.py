@@ -173,10 +173,8 @@ class SummarizationMiddleware(CompactionSteps):
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
-        own = all(
-            getattr(request.model, name, None) == getattr(self.model, name, None)
-            for name in ("__class__", "model_name", "model")
-        )
+        names = ("__class__", "model_name", "model")
+        own = all(getattr(request.model, name, None) == getattr(self.model, name, None) for name in names)
         request = request.override(messages=sent[:cutoff], **({} if own else {"model": self.model}))
         return Asked(request, send, lambda one: own and self._fits(one))
 
@@ -248,11 +246,9 @@ class SummarizationMiddleware(CompactionSteps):
                 return replace(done, offload=replace(done.offload, after=after))
             flush = done.offload.flush
             noted = f"; what is worth keeping is in {flush.file}" if flush and flush.lines else ""
-            raise RefusedError(
-                f"not compacted: with {summary} the next request would have {after:,} tokens, and it has "
-                f"{offload.before:,}{noted}",
-                "%agent budget shows what fills the context",
-            )
+            sizes = f"the next request would have {after:,} tokens, and it has {offload.before:,}"
+            do = "%agent budget shows what fills the context"
+            raise RefusedError(f"not compacted: with {summary} {sizes}{noted}", do)
 
         messages = self._apply_event_to_messages(state, values.get(keys.OFFLOAD))
         cutoff = turn_start(messages)
@@ -345,13 +341,8 @@ def _is_nested(place: Mapping[str, Any]) -> bool:
 
 
 def _update(done: Done, messages: int) -> dict[str, Any]:
-    event = {
-        "cutoff_index": done.offload.cutoff,
-        "summary_message": done.message,
-        "file_path": done.offload.path,
-        "created_at_index": messages,
-    }
-    return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
+    event = {"cutoff_index": done.offload.cutoff, "summary_message": done.message, "file_path": done.offload.path}
+    return {keys.OFFLOAD: {**event, "created_at_index": messages}, keys.OFFLOAD_ID: done.session}
 
 
 def _largest(budget: Budget) -> str:

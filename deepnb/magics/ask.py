@@ -361,15 +361,13 @@ def answers(scene: Scene, text: str) -> list[Decision]:
 
 
 def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[PendingCall]:
-    if which == "all":
+    if which == "all" or (which is None and len(asked) == 1):
         return asked
     if which is None:
-        if len(asked) > 1:
-            need, also = "calls need approval", f", or %agent {name} all"
-            if name == "resume":
-                need, also = "questions need an answer", " JSON"
-            raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
-        return asked
+        need, also = "calls need approval", f", or %agent {name} all"
+        if name == "resume":
+            need, also = "questions need an answer", " JSON"
+        raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
     if not 1 <= int(which) <= len(asked):
         raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
     return [asked[int(which) - 1]]

@@ -256,8 +256,6 @@ class SessionContext:
         fixed = sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
         room = None if limit is None else max(0, limit - fixed - _ROOM)
         if room is not None and tokens > room:
-            raise LimitError(
-                f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
-                f"choose fewer: {SYNTAX}",
-            )
+            left = f"{room:,} token{'s are' if room != 1 else ' is'} left below the trigger"
+            raise LimitError(f"{brought.line} does not fit: {left}", f"choose fewer: {SYNTAX}")
         return brought

@@ -114,11 +114,8 @@ def upcoming(built: Built, values: Mapping[str, Any], before: Sequence[Any], las
     if own:
         writes = any(tool_name(tool) == WRITES for tool in built.bound)
         contents = {**values, **update}.get(keys.MEMORY) or {}
-        blocks = (
-            built.prompt,
-            skills.block() if skills else "",
-            memory.block(contents, writes=writes) if memory else "",
-        )
+        block = memory.block(contents, writes=writes) if memory else ""
+        blocks = (built.prompt, skills.block() if skills else "", block)
         # and what stands below memory and skills, or below the instructions where there is neither
         split = system_parts(system)
         texts = [text for part, text in split if part == "system"]
