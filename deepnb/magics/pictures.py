@@ -100,9 +100,7 @@ def status_picture(session: Session) -> Picture:
     info = StatusInfo(
         model=session.model,
         window=session.rule.window,
-        thread=session.thread,
-        turns=len(session.turns),
-        messages=len(snapshot.messages),
+        thread=session.workspace.threads.info(session.workspace.thread),
         budget=session.budget(),
         memory=memory,
         shares=session.memory.shares(),
@@ -110,7 +108,6 @@ def status_picture(session: Session) -> Picture:
         files=len(snapshot.files) + len(snapshot.binary),
         refresh=session.options.memory_refresh,
         pending=session.pending,
-        kind=session.workspace.threads.info(session.workspace.thread).kind,
         hints=tuple(hints),
         stamp=session.memory.stamp,
         lacks=tuple(one.name for one in session.features.lacks if not one.ours),
