@@ -20,7 +20,7 @@ from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views.agent import models_view, stack_view
 from deepnb.views.approval import ApprovalView, CallCard
-from deepnb.views.budget import BudgetView
+from deepnb.views.budget import NO_CALL, BudgetView
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
@@ -130,12 +130,13 @@ def budget_picture(session: Session, place: tuple[int, int] | None = None) -> Bu
     """Return the gauge of the next request, or that of call `place` (turn, number), with the totals of all calls."""
     totals, marks, places = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
-    view = BudgetView(session.budget(), session.memory.stamp, totals, marks, usage.cost, last_cached(session.turns))
+    budget, cached = session.budget() or NO_CALL, last_cached(session.turns)
+    view = BudgetView(budget, session.memory.stamp, totals, marks, usage.cost, cached)
     view = replace(view, nested=session.subagents.spent(), features=session.features, places=tuple(places))
     if place is None:
         return view
     turn = session.turn(place[0])
-    budget = next((call.budget for call in turn.calls if call.number == place[1]), turn.budget)
+    budget = next((call.budget for call in turn.calls if call.number == place[1]), turn.budget) or NO_CALL
     stamp = f"thread {session.thread}, turn {place[0]}" + (f", call {place[1]}" if place[1] else "")
     return replace(view, budget=budget, stamp=stamp, cost=None, cached=None, nested={})
 
