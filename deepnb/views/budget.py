@@ -149,13 +149,10 @@ class BudgetView:
     def html(self) -> str:
         if self.budget is NO_CALL:
             return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
-        colours = [*(part.colour for part in self.parts), None]
-        rows = [
-            (h.swatch(letter, colour) if colour else letter, *rest)
-            for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
-        ]
+        *rows, total = self._rows()
+        marked = [(h.swatch(p.letter, p.colour), *row[1:]) for p, row in zip(self.parts, rows, strict=True)]
         body = [h.heading(*self.title.split(" · "), stamp=self.stamp), bar_html(self)]
-        body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
+        body.append(table_html(("", "part", "tokens", "share"), [*marked, total], right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
             plot = plot_html(*self._last_calls, self.budget.rule.drawn)
