@@ -295,13 +295,11 @@ def attached_options(given: Mapping[str, Any]) -> Options:
         found["skills"] = skill_sources(skills)
     options = changed(Options(), {**own, **found})
     model = next(iter(made.parts.models), None)
-    agents = tuple(
-        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or ""))
-        for one in getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
-    )
-    return replace(
-        options, graph=made, model=model, subagents=agents, general_purpose=False, enable_subagents=bool(agents)
-    )
+    listed = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
+    said = ([str(one.get(key) or "") for key in ("name", "description", "system_prompt")] for one in listed)
+    agents = tuple(Subagent(*words) for words in said)
+    options = replace(options, subagents=agents, general_purpose=False, enable_subagents=bool(agents))
+    return replace(options, graph=made, model=model)
 
 
 def attach(options: Options, host: Host) -> Built:
