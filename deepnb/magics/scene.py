@@ -25,6 +25,8 @@ Args = Mapping[str, Any]
 Result = View | object | None
 """A view is shown; anything else is the magic's value; None is nothing."""
 Command = Callable[["Scene", Args], Result]
+Deliver = Callable[[Turn], Sequence[View]]
+"""What is done with the answer of a turn, and shown of it above the footer."""
 Instead = Callable[[str, str], Command | None]
 """(magic, subcommand) -> what it does in a session that was opened to be read; None where it is the same as in any."""
 
@@ -287,7 +289,7 @@ class Scene:
     typed: Callable[[], str] = str
     answers: list[Any] = field(default_factory=list)
     """The value of each answer that the magic has had."""
-    deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
+    deliveries: dict[str, Deliver | None] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 
     @cached_property
