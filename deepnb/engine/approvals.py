@@ -280,11 +280,10 @@ def is_used(checkpointer: Any, thread: str, value: Mapping[str, Any], sign: Sign
     found = checkpointer.get_tuple({"configurable": {"thread_id": thread, "checkpoint_ns": at}})
     pending = (found and found.pending_writes) or ()
     writes = [(channel, written) for task, channel, written in pending if task == step]
-    given = [
-        written if isinstance(written, list) else [written] for channel, written in writes if channel == keys.RESUME
-    ]
-    asked_there = any(channel == keys.INTERRUPT for channel, _ in writes)
-    return not asked_there or any(_fits(value, answer, sign) for answers in given for answer in answers)
+    if all(channel != keys.INTERRUPT for channel, _ in writes):
+        return True
+    given = (written for channel, written in writes if channel == keys.RESUME)
+    return any(_fits(value, one, sign) for all_ in given for one in (all_ if isinstance(all_, list) else [all_]))
 
 
 def _message(call: Mapping[str, Any], text: str) -> ToolMessage:

@@ -216,12 +216,8 @@ def _types_in(schema: Any) -> set[str]:
         kind = schema.get("properties", {}).get("type") if isinstance(schema.get("properties"), Mapping) else None
         if isinstance(kind, Mapping):
             found |= {str(one) for one in (kind.get("const"), *(kind.get("enum") or ())) if one}
-        for part in schema.values():
-            found |= _types_in(part)
-    elif isinstance(schema, list):
-        for part in schema:
-            found |= _types_in(part)
-    return found
+        schema = [*schema.values()]
+    return found.union(*map(_types_in, schema if isinstance(schema, list) else ()))
 
 
 class AttachedGraph(Questions):

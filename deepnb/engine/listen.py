@@ -191,8 +191,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     # -- nodes and chains: only what is inside of what
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **given: Any) -> None:
-        if self._cancelled.is_set():
-            raise Cancelled
+        self._check()
         self._inside[run_id] = self._at(given.get("parent_run_id"))
         if self.wakes_nodes and (given.get("metadata") or {}).get("langgraph_node") == given.get("name"):
             self._busy[run_id] = threading.get_ident()
@@ -352,9 +351,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         path = self._at(run_id)[0][:-1]
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self.emit(
-                values.ToolEnded(id_, name, whole(result), status, time.perf_counter() - began, path, whole(traceback))
-            )
+            took, result, traceback = time.perf_counter() - began, whole(result), whole(traceback)
+            self.emit(values.ToolEnded(id_, name, result, status, took, path, traceback))
 
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)

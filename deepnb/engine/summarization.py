@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log2
 from typing import Any
 
@@ -75,10 +76,7 @@ class SummarizationMiddleware(CompactionSteps):
         if _HANDS_OVER.get():
             raise _HandedOver(request, handler)
 
-        def send(one: Any) -> Any:
-            return self._sent(one, handler)
-
-        plan = self._plan(request)
+        send, plan = partial(self._sent, handler=handler), self._plan(request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
@@ -286,8 +284,7 @@ class SummarizationMiddleware(CompactionSteps):
             with set_in_block(_HANDS_OVER, True):
                 graph.nodes["model"].bound.invoke(dict(values), config)
         except _HandedOver as call:
-            request, handler = call.request, call.handler
-            return request, lambda one: self._sent(one, handler)
+            return call.request, partial(self._sent, handler=call.handler)
         raise AssertionError
 
     def _ready(self, request: Any) -> Any:
