@@ -199,11 +199,8 @@ def told(messages: Sequence[BaseMessage], waiting: set[str]) -> dict[str, Any]:
 def joined(known: Sequence[Turn], stored: Sequence[Turn]) -> list[Turn]:
     """Return the turns of a thread that another session went on with: those we know all of, then the others."""
     there = [turn for turn in known if turn.error is None or len(turn.after.messages) > len(turn.before.messages)]
-    pairs = zip(there, stored, strict=False)
-    kept = [
-        b
-        if a.prompt != b.prompt or (bool(a.after.next) and len(b.after.messages) > len(a.after.messages))
-        else replace(a, number=b.number)
-        for a, b in pairs
-    ]
+    kept = list[Turn]()
+    for a, b in zip(there, stored, strict=False):
+        went_on = bool(a.after.next) and len(b.after.messages) > len(a.after.messages)
+        kept.append(b if went_on or a.prompt != b.prompt else replace(a, number=b.number))
     return [*kept, *stored[len(kept) :]]

@@ -269,9 +269,8 @@ class Threads:
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""
         last = thread.turns[-1]
-        thread.turns[-1] = replace(
-            last, events=(*last.events, *events), usage=last.usage + spent, after=thread.snapshot
-        )
+        all_ = (*last.events, *events)
+        thread.turns[-1] = replace(last, events=all_, usage=last.usage + spent, after=thread.snapshot)
 
     def decide(self, thread: Thread, decisions: Sequence[Decision]) -> bool:
         """Keep decisions on the very calls that were shown; return whether no call of the thread needs approval any more."""
