@@ -115,6 +115,9 @@ def test_a_date_far_from_the_recording_is_a_word_and_one_of_the_day_of_asking_is
     assert masked("since 2024-05-01, 2026-11-22 and 2026-11-24T01:02:03Z", near) == "since 2024-05-01, <day> and <time>"
     expected = "at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2"
     assert masked("at 10:30, commit 3f2a9c1d, colour 0xffeedd, lake_2", near) == expected
+    assert masked("## 10:30\n@@ -0,0 +1 @@\n+## 10:31\nnot ## 10:30", near) == (
+        "## <time>\n@@ -0,0 +1 @@\n+## <time>\nnot ## 10:30"
+    )
     assert masked("<Thing object at 0x7f3a2c10>", near) == "<Thing object at <id>>"
     asked = TapeForm(days_near("2027-01-05")).parts([{"role": "user", "text": "note 2027-01-05"}], [])
     recorded = request("note 2026-11-23")

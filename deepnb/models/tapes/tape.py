@@ -36,7 +36,7 @@ _IDS = re.compile(
 _TIMES = re.compile(
     r"(?P<day>\b\d{4}-\d\d-\d\d)"  # 2026-03-04
     r"(?P<time>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # T09:30:00+01:00
-    r"|^## \d\d:\d\d\b",  # the heading of an entry in a daily note
+    r"|(?P<entry>^[-+ ]?## )\d\d:\d\d\b",  # the heading of an entry in a daily note, or in the diff of one
     re.MULTILINE,
 )
 
@@ -57,7 +57,7 @@ def masked(text: str, days: Iterable[str]) -> str:
 
     def time(found: re.Match[str]) -> str:
         if found["day"] is None:
-            return f"## {TIME}"
+            return found["entry"] + TIME
         if found["day"] not in near:
             return found[0]
         return TIME if found["time"] else DAY
