@@ -84,7 +84,8 @@ def _with_options_of(
             known_only(f"Session.{made.__name__}", known.parameters, unknown)
             return made(*args, **options)
 
-        checked.__signature__ = known  # type: ignore[attr-defined]
+        its = known.replace(return_annotation=signature(made).return_annotation)
+        checked.__signature__ = its  # type: ignore[attr-defined]
         return checked
 
     return spelled
