@@ -297,7 +297,7 @@ def attached_options(given: Mapping[str, Any]) -> Options:
     model = next(iter(made.parts.models), None)
     listed = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
     said = ([str(one.get(key) or "") for key in ("name", "description", "system_prompt")] for one in listed)
-    agents = tuple(Subagent(*words) for words in said)
+    agents = tuple(Subagent(name, about, prompt) for name, about, prompt in said)
     options = replace(options, subagents=agents, general_purpose=False, enable_subagents=bool(agents))
     return replace(options, graph=made, model=model)
 
