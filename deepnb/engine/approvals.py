@@ -208,7 +208,7 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             parameters, required = types, [str(name) for name in schema.get("required", ())]
         asked = {"type": "tool_approval", "tool_call_id": call["id"] or "", "name": call["name"], "args": shown}
         before = self._before(call["name"], args)
-        ours = {"path": path, "effect": effect, "parameters": parameters, "required": required}
+        ours: dict[str, Any] = {"path": path, "effect": effect, "parameters": parameters, "required": required}
         ours |= {
             "digest": digest(call["name"], args, b"" if shown is args else _SECRET),
             "agent": config.get("metadata", {}).get(keys.AGENT_NAME) or "",
