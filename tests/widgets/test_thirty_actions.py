@@ -23,7 +23,8 @@ from tests.widgets.test_panels import html
 SKILL = "/skills/tidy/SKILL.md"
 TEXT = "---\nname: tidy\ndescription: Tidies tables up\n---\n\nDrop the empty rows first.\n"
 LARGE = os.environ.get("DEEPNB_EXAMPLES") == "large"
-NEW = [(home, random.randrange(10**6)) for home in ("kernel", "directory") for _ in range(10 * LARGE)]
+SEEDS = random.Random(os.environ.get("PYTEST_XDIST_TESTRUNUID"))  # the same in all processes of a run, new in each run
+NEW = [(home, SEEDS.randrange(10**6)) for home in ("kernel", "directory") for _ in range(10 * LARGE)]
 
 
 def deploy(place: str) -> str:
@@ -269,7 +270,9 @@ def plural(count: int, noun: str) -> str:
 def test_the_dashboard_is_what_is_sent_and_kept_after_each_action(shell: Shell, tmp_path: Path, home: str, seed: int):
     with patch.object(shell.ip._deepnb.scene, "screen", Cell()):
         walk = Walk(shell, tmp_path if home == "directory" else None, seed)
-        for kind, _ in zip(walk.actions(), range(30), strict=False):
+        for n, kind in zip(range(100), walk.actions(), strict=False):
+            if n >= 30 and walk.compared > 10:
+                break
             try:
                 walk.act(kind)
                 walk.check()

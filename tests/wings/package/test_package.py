@@ -298,7 +298,14 @@ def test_what_is_there_is_said_and_never_served_unasked(tmp_path: Path) -> None:
         s.package(app, write=True)
 
 
-@every_row(("name", "line"), [("", ""), ("a\0b", ""), ("file.txt", "^file.txt is a file: choose another name")])
+@every_row(
+    ("name", "line"),
+    [
+        ("", "^package needs a directory"),
+        ("a\0b", "can't be a file or a directory .*: choose another name$"),
+        ("file.txt", "^file.txt is a file: choose another name"),
+    ],
+)
 def test_what_can_t_be_a_directory_is_one_line(name: str, line: str, in_directory: Path) -> None:
     Path("file.txt").touch()
     with pytest.raises(InvalidError, match=line):
