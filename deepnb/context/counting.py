@@ -306,12 +306,6 @@ class Encodings:
         """Return how to count for a model, once its encoding is there."""
         return self._ready.get(model)
 
-    def settled(self, seconds: float = 60.0) -> bool:
-        """Wait for what was begun; whether all of it has ended. For tests and tools: counting never does."""
-        for thread in tuple(self._begun.values()):
-            thread.join(seconds)
-        return not any(thread.is_alive() for thread in self._begun.values())
-
     def _load(self, model: str, fetch: bool) -> None:
         with suppress(Exception):  # without it, counts stay those by class, and say that they are estimates
             from tiktoken.model import encoding_name_for_model

@@ -71,7 +71,5 @@ class Recorder:
 
 def last_request(events: Sequence[Event]) -> Request | None:
     """Return the main agent's last request for an answer."""
-    for event in reversed(events):
-        if isinstance(event, ModelStarted) and event.call.purpose == "answer" and not event.path:
-            return event.call.request
-    return None
+    calls = (event.call for event in reversed(events) if isinstance(event, ModelStarted) and not event.path)
+    return next((call.request for call in calls if call.purpose == "answer"), None)

@@ -133,12 +133,10 @@ class Reader:
             return self._only is None or call["name"] in self._only
 
         wrong = [call for call in message.invalid_tool_calls if is_ours(call)]
-        calls: list[Any] = [
-            {**call, "args": {NOT_JSON: self.broken[id_]}}
-            if (id_ := str(call["id"])) in self.broken and is_ours(call)
-            else call
-            for call in message.tool_calls
-        ]
+        calls: list[Any] = [*message.tool_calls]
+        for at, call in enumerate(calls):
+            if (text := self.broken.get(str(call["id"]))) is not None and is_ours(call):
+                calls[at] = {**call, "args": {NOT_JSON: text}}
         if not wrong and calls == message.tool_calls:
             return message
         for one in wrong:

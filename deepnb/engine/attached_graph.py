@@ -216,12 +216,8 @@ def _types_in(schema: Any) -> set[str]:
         kind = schema.get("properties", {}).get("type") if isinstance(schema.get("properties"), Mapping) else None
         if isinstance(kind, Mapping):
             found |= {str(one) for one in (kind.get("const"), *(kind.get("enum") or ())) if one}
-        for part in schema.values():
-            found |= _types_in(part)
-    elif isinstance(schema, list):
-        for part in schema:
-            found |= _types_in(part)
-    return found
+        schema = [*schema.values()]
+    return found.union(*map(_types_in, schema if isinstance(schema, list) else ()))
 
 
 class AttachedGraph(Questions):
@@ -296,12 +292,9 @@ class AttachedGraph(Questions):
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
         if isinstance(held := named.get(self._messages), list):
-            named[self._messages] = [
-                m.model_copy(update={"id": None})
-                if isinstance(m, BaseMessage) and (m.id or "").startswith(_NUMBERED)
-                else m
-                for m in held
-            ]
+            ours = [isinstance(m, BaseMessage) and (m.id or "").startswith(_NUMBERED) for m in held]
+            bare = (m.model_copy(update={"id": None}) if one else m for m, one in zip(held, ours, strict=True))
+            named[self._messages] = list(bare)
         return named
 
     def _ours(self, values: Any) -> dict[str, Any]:

@@ -67,9 +67,8 @@ def function_tool(function: Any, description: str) -> FunctionTool | None:
         do = f"write a function that calls it: def {name}_of(...): return {name}(...)"
         raise InvalidError(f"{name} can't be a tool: Python does not know its parameters", do) from None
     try:
-        said = {
-            key: hint for key, hint in getattr(function, "__annotations__", {}).items() if key in signature.parameters
-        }
+        notes = getattr(function, "__annotations__", {})
+        said = {key: notes[key] for key in signature.parameters if key in notes}
         names = getattr(inspect.unwrap(function), "__globals__", {})
         hints = get_type_hints(SimpleNamespace(__annotations__=said), names, include_extras=True)
     except Exception as error:
@@ -113,10 +112,8 @@ def _field(name: str, parameter: inspect.Parameter, hint: Any) -> Any:
 
 
 def _is_injected(hint: Any) -> bool:
-    kinds = (hint, *get_args(hint))
-    return _is_injected_arg_type(hint) or any(
-        str(getattr(kind, "__module__", "")).startswith(("langchain", "langgraph")) for kind in kinds
-    )
+    rooms = (str(getattr(kind, "__module__", "")) for kind in (hint, *get_args(hint)))
+    return _is_injected_arg_type(hint) or any(room.startswith(("langchain", "langgraph")) for room in rooms)
 
 
 def as_content(value: Any) -> Any:

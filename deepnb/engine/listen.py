@@ -47,23 +47,21 @@ class LimitReached(Cancelled):
     """Raised before a model call that would pass one of the turn's limits; `str()` says which."""
 
 
+@dataclass
 class Limits:
     """Says when the next call is not to be made: steps are those of one agent, tokens and cost those of all."""
 
-    def __init__(
-        self, max_steps: int | None = None, max_tokens: int | None = None, max_cost: float | None = None
-    ) -> None:
-        self._max_steps = max_steps
-        self._max_tokens = max_tokens
-        self._max_cost = max_cost
-        self._steps: Counter[values.Path] = Counter()
-        self._spent = 0
-        self._paid = 0.0
-        self._begun: dict[tuple[values.Path, str], values.ToolStarted] = {}
-        self._made: dict[values.Path, list[tuple[str, Any, str]]] = {}
-        """Agent -> (name, arguments, result) of the calls of its last answer."""
-        self._before: dict[values.Path, tuple[list[tuple[str, Any, str]], int]] = {}
-        """Agent -> the calls of the answer before it, and how many answers running made these."""
+    max_steps: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    _steps: Counter[values.Path] = field(default_factory=Counter)
+    _spent: int = 0
+    _paid: float = 0.0
+    _begun: dict[tuple[values.Path, str], values.ToolStarted] = field(default_factory=dict)
+    _made: dict[values.Path, list[tuple[str, Any, str]]] = field(default_factory=dict)
+    """Agent -> (name, arguments, result) of the calls of its last answer."""
+    _before: dict[values.Path, tuple[list[tuple[str, Any, str]], int]] = field(default_factory=dict)
+    """Agent -> the calls of the answer before it, and how many answers running made these."""
 
     def add(self, event: values.Event) -> None:
         match event:
@@ -77,14 +75,14 @@ class Limits:
 
     def count(self, path: values.Path, agent: str) -> None:
         """Count a step that an agent is about to make; raise LimitReached if it is one too many."""
-        if self._max_cost is not None and self._paid >= self._max_cost:
-            raise LimitReached(f"reached the limit of ${self._max_cost:g}")
-        if self._max_tokens is not None and self._spent >= self._max_tokens:
-            plural = "s" if self._max_tokens != 1 else ""
-            raise LimitReached(f"reached the limit of {self._max_tokens:,} token{plural}")
-        if self._max_steps is not None and self._steps[path] >= self._max_steps:
-            plural, where = "s" if self._max_steps != 1 else "", f" in the subagent {agent}" if path else ""
-            raise LimitReached(f"reached the limit of {self._max_steps} step{plural}{where}")
+        if self.max_cost is not None and self._paid >= self.max_cost:
+            raise LimitReached(f"reached the limit of ${self.max_cost:g}")
+        if self.max_tokens is not None and self._spent >= self.max_tokens:
+            plural = "s" if self.max_tokens != 1 else ""
+            raise LimitReached(f"reached the limit of {self.max_tokens:,} token{plural}")
+        if self.max_steps is not None and self._steps[path] >= self.max_steps:
+            plural, where = "s" if self.max_steps != 1 else "", f" in the subagent {agent}" if path else ""
+            raise LimitReached(f"reached the limit of {self.max_steps} step{plural}{where}")
         made = sorted(self._made.pop(path, []), key=repr)
         before, times = self._before.get(path, ([], 0))
         times = times + 1 if made == before else 1
@@ -193,8 +191,7 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
     # -- nodes and chains: only what is inside of what
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **given: Any) -> None:
-        if self._cancelled.is_set():
-            raise Cancelled
+        self._check()
         self._inside[run_id] = self._at(given.get("parent_run_id"))
         if self.wakes_nodes and (given.get("metadata") or {}).get("langgraph_node") == given.get("name"):
             self._busy[run_id] = threading.get_ident()
@@ -354,9 +351,8 @@ class Listener(BaseCallbackHandler, _StreamingCallbackHandler):
         path = self._at(run_id)[0][:-1]
         if known := self._forget_tool(run_id):
             id_, name, began = known
-            self.emit(
-                values.ToolEnded(id_, name, whole(result), status, time.perf_counter() - began, path, whole(traceback))
-            )
+            took, result, traceback = time.perf_counter() - began, whole(result), whole(traceback)
+            self.emit(values.ToolEnded(id_, name, result, status, took, path, traceback))
 
     def _forget_tool(self, run_id: UUID) -> tuple[str, str, float] | None:
         self._busy.pop(run_id, None)

@@ -139,12 +139,7 @@ def _cutoff(values: Mapping[str, Any]) -> int:
 
 def message_text(message: BaseMessage) -> str:
     """Return the text of a message; blocks that are not text are left out."""
-    content = message.content
-    if isinstance(content, str):
-        return content
-    return "".join(
-        b if isinstance(b, str) else b.get("text", "") for b in content if isinstance(b, str) or b.get("type") == "text"
-    )
+    return message.content if isinstance(message.content, str) else str(message.text)
 
 
 LONGEST = 2_000_000

@@ -62,11 +62,8 @@ class Form:
 
         methods = {"model_json_schema": classmethod(model_json_schema), "check": model_validator(mode="wrap")(check)}
         words = str(schema.get("description") or "Give the answer in this form.")
-        return ToolStrategy(
-            type(self.name, (BaseModel,), {"__doc__": words, "__module__": __name__, **methods}),
-            tool_message_content="The answer was taken.",
-            handle_errors=self._problem,
-        )
+        kind = type(self.name, (BaseModel,), {"__doc__": words, "__module__": __name__, **methods})
+        return ToolStrategy(kind, tool_message_content="The answer was taken.", handle_errors=self._problem)
 
     def _problem(self, error: Exception) -> str:
         message = getattr(error, "ai_message", None)

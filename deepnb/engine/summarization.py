@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log2
 from typing import Any
 
@@ -75,10 +76,7 @@ class SummarizationMiddleware(CompactionSteps):
         if _HANDS_OVER.get():
             raise _HandedOver(request, handler)
 
-        def send(one: Any) -> Any:
-            return self._sent(one, handler)
-
-        plan = self._plan(request)
+        send, plan = partial(self._sent, handler=handler), self._plan(request)
         error: ContextOverflowError | None = None
         if not plan.due:
             try:
@@ -173,10 +171,8 @@ class SummarizationMiddleware(CompactionSteps):
         last = next((i for i in range(len(messages))[::-1] if messages[i].type == "ai"), 0)
         before = messages[:last]
         sent = [*self._truncate_args(before, self._budget(before, request).total)[0], *messages[last:]]
-        own = all(
-            getattr(request.model, name, None) == getattr(self.model, name, None)
-            for name in ("__class__", "model_name", "model")
-        )
+        names = ("__class__", "model_name", "model")
+        own = all(getattr(request.model, name, None) == getattr(self.model, name, None) for name in names)
         request = request.override(messages=sent[:cutoff], **({} if own else {"model": self.model}))
         return Asked(request, send, lambda one: own and self._fits(one))
 
@@ -248,11 +244,9 @@ class SummarizationMiddleware(CompactionSteps):
                 return replace(done, offload=replace(done.offload, after=after))
             flush = done.offload.flush
             noted = f"; what is worth keeping is in {flush.file}" if flush and flush.lines else ""
-            raise RefusedError(
-                f"not compacted: with {summary} the next request would have {after:,} tokens, and it has "
-                f"{offload.before:,}{noted}",
-                "%agent budget shows what fills the context",
-            )
+            sizes = f"the next request would have {after:,} tokens, and it has {offload.before:,}"
+            do = "%agent budget shows what fills the context"
+            raise RefusedError(f"not compacted: with {summary} {sizes}{noted}", do)
 
         messages = self._apply_event_to_messages(state, values.get(keys.OFFLOAD))
         cutoff = turn_start(messages)
@@ -290,8 +284,7 @@ class SummarizationMiddleware(CompactionSteps):
             with set_in_block(_HANDS_OVER, True):
                 graph.nodes["model"].bound.invoke(dict(values), config)
         except _HandedOver as call:
-            request, handler = call.request, call.handler
-            return request, lambda one: self._sent(one, handler)
+            return call.request, partial(self._sent, handler=call.handler)
         raise AssertionError
 
     def _ready(self, request: Any) -> Any:
@@ -345,13 +338,8 @@ def _is_nested(place: Mapping[str, Any]) -> bool:
 
 
 def _update(done: Done, messages: int) -> dict[str, Any]:
-    event = {
-        "cutoff_index": done.offload.cutoff,
-        "summary_message": done.message,
-        "file_path": done.offload.path,
-        "created_at_index": messages,
-    }
-    return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
+    event = {"cutoff_index": done.offload.cutoff, "summary_message": done.message, "file_path": done.offload.path}
+    return {keys.OFFLOAD: {**event, "created_at_index": messages}, keys.OFFLOAD_ID: done.session}
 
 
 def _largest(budget: Budget) -> str:

@@ -14,7 +14,7 @@ from deepnb.magics import code_cells
 from deepnb.magics.interpolate import FilledPrompt, fill, known_names
 from deepnb.magics.last_error import ERR, approval_needed
 from deepnb.magics.options import AgentRun
-from deepnb.magics.scene import Args, Scene
+from deepnb.magics.scene import Args, Deliver, Scene
 from deepnb.magics.usage import SCHEMA
 from deepnb.running.runner import TurnStream
 from deepnb.session.session import Session
@@ -44,7 +44,7 @@ class Request:
     text: str
     filled: FilledPrompt
     notes: Sequence[str]
-    deliver: Callable[[Turn], Sequence[View]]
+    deliver: Deliver
     options: Mapping[str, Any]
     """Of the turn: what a session's `stream` and its jobs both take."""
 
@@ -117,7 +117,7 @@ def fix(scene: Scene, screen: Screen | None = None) -> None:
 def resume(scene: Scene, decision: str | None) -> None:
     """Go on with the interrupted turn, or with an answer to what it asks, and show what comes."""
     if decision in (None, "again", "skip"):
-        watch(scene, scene.session.resume(decision), deliver=_delivery(scene, scene.session.thread))
+        watch(scene, scene.session.resume(decision), deliver=scene.deliveries.get(scene.session.thread))
     else:
         decide(scene, answers(scene, str(decision)))
 
@@ -127,7 +127,7 @@ def decide(scene: Scene, words: Sequence[Decision], screen: Screen | None = None
     thread = words[0].call.thread
     if scene.session.approvals.decide(words):
         try:
-            watch(scene, scene.session.resume(thread=thread), deliver=_delivery(scene, thread), screen=screen)
+            watch(scene, scene.session.resume(thread=thread), deliver=scene.deliveries.get(thread), screen=screen)
         except DeepnbError as error:
             if screen is None:
                 raise
@@ -156,7 +156,7 @@ def watch(
     quiet: bool = False,
     filled: FilledPrompt | None = None,
     notes: Sequence[str] = (),
-    deliver: Callable[[Turn], Sequence[View]] = lambda turn: (),
+    deliver: Deliver | None = None,
     screen: Screen | None = None,
 ) -> Turn:
     """Show a turn while it happens; an interrupt ends it in order and then stops Run All.
@@ -244,7 +244,7 @@ def show_events(display: Any, events: TurnStream) -> tuple[DeepnbError | None, b
 
 
 def _end(
-    scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Callable[[Turn], Sequence[View]]
+    scene: Scene, turn: Turn, problem: DeepnbError | None, deliver: Deliver | None
 ) -> tuple[Sequence[View], DeepnbError | None]:
     scene.deliveries.pop(turn.thread, None)  # not before: a refused `resume` leaves it for the decision
     if turn.interrupted is not None:
@@ -257,13 +257,9 @@ def _end(
         return ([diff_view([diff], "from the nearest request on the tape")] if diff is not None else ()), problem
     scene.answers.append(turn.text if turn.structured is None else turn.structured)
     try:
-        return deliver(turn), None
+        return deliver(turn) if deliver else (), None
     except DeepnbError as error:
         return [TextView("", turn.text)], error
-
-
-def _delivery(scene: Scene, thread: str) -> Callable[[Turn], Sequence[View]]:
-    return scene.deliveries.get(thread, lambda turn: ())
 
 
 def _goes_on(session: Session, turn: Turn) -> str:
@@ -361,15 +357,13 @@ def answers(scene: Scene, text: str) -> list[Decision]:
 
 
 def _chosen(asked: Sequence[PendingCall], which: Any, name: str) -> Sequence[PendingCall]:
-    if which == "all":
+    if which == "all" or (which is None and len(asked) == 1):
         return asked
     if which is None:
-        if len(asked) > 1:
-            need, also = "calls need approval", f", or %agent {name} all"
-            if name == "resume":
-                need, also = "questions need an answer", " JSON"
-            raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
-        return asked
+        need, also = "calls need approval", f", or %agent {name} all"
+        if name == "resume":
+            need, also = "questions need an answer", " JSON"
+        raise InvalidError(f"{len(asked)} {need}", f"%agent {name} N (1 to {len(asked)}){also}")
     if not 1 <= int(which) <= len(asked):
         raise NotFoundError(f"there is no call {which}", f"%agent {name} takes a number from 1 to {len(asked)}, or all")
     return [asked[int(which) - 1]]

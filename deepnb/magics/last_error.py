@@ -65,10 +65,8 @@ class LastError:
         files = [frame.file for frame in frames(self.error) if frame.own and is_cell(frame.file)]
         if isinstance(self.error, SyntaxError) and is_cell(str(self.error.filename)):
             files.append(str(self.error.filename))
-        found = [
-            CellCode(self._label(file) or "", self._as_typed(file, "\n".join(lines_of(file))))
-            for file in dict.fromkeys(reversed(files))
-        ]
+        codes = {file: "\n".join(lines_of(file)) for file in reversed(files)}
+        found = (CellCode(self._label(file) or "", self._as_typed(file, code)) for file, code in codes.items())
         return tuple(found) or ((CellCode("", self._typed),) if self._typed else ())
 
     def names(self, prompt: str, namespace: MutableMapping[str, Any]) -> Mapping[str, Any]:

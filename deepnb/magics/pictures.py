@@ -1,8 +1,9 @@
 """A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from deepnb.running.sources import at_hand
 from deepnb.session.memory import SessionMemory
@@ -20,7 +21,7 @@ from deepnb.values.wings import pictures
 from deepnb.values.xray import Stack, Xray, last_cached
 from deepnb.views.agent import models_view, stack_view
 from deepnb.views.approval import ApprovalView, CallCard
-from deepnb.views.budget import BudgetView
+from deepnb.views.budget import NO_CALL, BudgetView
 from deepnb.views.compaction import compaction_view
 from deepnb.views.diff import diff_view
 from deepnb.views.history import WHERE, HistoryView, history_view
@@ -40,39 +41,16 @@ def picture(value: object) -> View:
     if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
         view: View = getattr(import_module(where[0]), where[1])(value)
         return view
+    for kind in type(value).__mro__:
+        if kind in _BRIEF:
+            made, rest = _BRIEF[kind]
+            return brief(made(value), rest=rest)
     match value:
-        case Session():
-            return brief(status_picture(value), rest="all of it: %agent")
-        case SessionMemory():
-            return brief(memory_picture(value), rest="all of it: %memory")
-        case SessionSkills():
-            return brief(skills_picture(value), rest="all of it: %skills")
-        case SessionSubagents():
-            return brief(subagents_picture(value), rest="all of it: %agent subagents")
-        case Files():
-            paths = table_view(("path",), [(path,) for path in value], counted(len(value), "file"))
-            return brief(paths, rest="all paths: list(session.files)")
-        case Budget():
-            return brief(BudgetView(value), rest="all of it: %agent budget")
-        case Offload():
-            return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
             return turn_value(value)
-        case ModelInfo() | ModelInfos():
-            models = models_view([value] if isinstance(value, ModelInfo) else value)
-            return brief(models, rest="all of it: %agent models")
-        case Turns():
-            return brief(turns_view(value), rest="all turns: %agent turns")
-        case ThreadInfo() | ThreadInfos():
-            threads = threads_view([value] if isinstance(value, ThreadInfo) else value)
-            return brief(threads, rest="all threads: %agent threads")
-        case HistorySections():
-            return brief(history_view(value), rest=WHERE)
         case Xray():
             view = replace(XrayView(value), brief=True)
             return brief(view, rest=view.where)
-        case Stack():
-            return brief(stack_view(value), rest="what each layer does: %agent graph")
         case FileDiff() | FileDiffs():
             diffs = [value] if isinstance(value, FileDiff) else value
             title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
@@ -100,9 +78,7 @@ def status_picture(session: Session) -> Picture:
     info = StatusInfo(
         model=session.model,
         window=session.rule.window,
-        thread=session.thread,
-        turns=len(session.turns),
-        messages=len(snapshot.messages),
+        thread=session.workspace.threads.info(session.workspace.thread),
         budget=session.budget(),
         memory=memory,
         shares=session.memory.shares(),
@@ -110,7 +86,6 @@ def status_picture(session: Session) -> Picture:
         files=len(snapshot.files) + len(snapshot.binary),
         refresh=session.options.memory_refresh,
         pending=session.pending,
-        kind=session.workspace.threads.info(session.workspace.thread).kind,
         hints=tuple(hints),
         stamp=session.memory.stamp,
         lacks=tuple(one.name for one in session.features.lacks if not one.ours),
@@ -133,12 +108,13 @@ def budget_picture(session: Session, place: tuple[int, int] | None = None) -> Bu
     """Return the gauge of the next request, or that of call `place` (turn, number), with the totals of all calls."""
     totals, marks, places = session.workspace.fills()
     usage = sum((t.usage for t in session.turns), Usage())
-    view = BudgetView(session.budget(), session.memory.stamp, totals, marks, usage.cost, last_cached(session.turns))
+    budget, cached = session.budget() or NO_CALL, last_cached(session.turns)
+    view = BudgetView(budget, session.memory.stamp, totals, marks, usage.cost, cached)
     view = replace(view, nested=session.subagents.spent(), features=session.features, places=tuple(places))
     if place is None:
         return view
     turn = session.turn(place[0])
-    budget = next((call.budget for call in turn.calls if call.number == place[1]), turn.budget)
+    budget = next((call.budget for call in turn.calls if call.number == place[1]), turn.budget) or NO_CALL
     stamp = f"thread {session.thread}, turn {place[0]}" + (f", call {place[1]}" if place[1] else "")
     return replace(view, budget=budget, stamp=stamp, cost=None, cached=None, nested={})
 
@@ -185,3 +161,26 @@ def subagents_picture(subagents: SessionSubagents) -> Picture:
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
+
+
+def _paths(files: Files) -> View:
+    return table_view(("path",), [(path,) for path in files], counted(len(files), "file"))
+
+
+_BRIEF: Mapping[type, tuple[Callable[[Any], View], str]] = {
+    Session: (status_picture, "all of it: %agent"),
+    SessionMemory: (memory_picture, "all of it: %memory"),
+    SessionSkills: (skills_picture, "all of it: %skills"),
+    SessionSubagents: (subagents_picture, "all of it: %agent subagents"),
+    Files: (_paths, "all paths: list(session.files)"),
+    Budget: (BudgetView, "all of it: %agent budget"),
+    Offload: (compaction_view, "all of it: %agent history"),
+    HistorySections: (history_view, WHERE),
+    Stack: (stack_view, "what each layer does: %agent graph"),
+    Turns: (turns_view, "all turns: %agent turns"),
+    ModelInfo: (lambda one: models_view([one]), "all of it: %agent models"),
+    ModelInfos: (models_view, "all of it: %agent models"),
+    ThreadInfo: (lambda one: threads_view([one]), "all threads: %agent threads"),
+    ThreadInfos: (threads_view, "all threads: %agent threads"),
+}
+"""What is shown of a value: what makes its picture, and where all of it is."""

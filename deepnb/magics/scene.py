@@ -25,6 +25,8 @@ Args = Mapping[str, Any]
 Result = View | object | None
 """A view is shown; anything else is the magic's value; None is nothing."""
 Command = Callable[["Scene", Args], Result]
+Deliver = Callable[[Turn], Sequence[View]]
+"""What is done with the answer of a turn, and shown of it above the footer."""
 Instead = Callable[[str, str], Command | None]
 """(magic, subcommand) -> what it does in a session that was opened to be read; None where it is the same as in any."""
 
@@ -207,9 +209,8 @@ class Cards:
 
     def room(self, call: PendingCall) -> Screen | None:
         """Return where the run of a call goes on: below its card, where that has room."""
-        return next(
-            (self._place(card) for card in reversed(self._open) if any(c.key == call.key for c in card.calls)), None
-        )
+        shown = (card for card in reversed(self._open) if any(one.key == call.key for one in card.calls))
+        return next(map(self._place, shown), None)
 
     def _place(self, card: Card) -> Screen | None:
         """Return where the run of a card goes on, which is in the box of its buttons where the page was loaded again.
@@ -287,7 +288,7 @@ class Scene:
     typed: Callable[[], str] = str
     answers: list[Any] = field(default_factory=list)
     """The value of each answer that the magic has had."""
-    deliveries: dict[str, Callable[[Turn], Sequence[View]]] = field(default_factory=dict)
+    deliveries: dict[str, Deliver | None] = field(default_factory=dict)
     """Thread -> what is to be done with the answer of its turn, which is not finished yet."""
 
     @cached_property
@@ -321,6 +322,13 @@ class Scene:
 def notice(line: str) -> View:
     """Return one line that says what was done."""
     return notice_view(line, "ok")
+
+
+def put_file(scene: Scene, path: str, head: str, show: str) -> str:
+    """Put a file that was written into the next cell, below its `head`; return what to say, with what shows it else."""
+    scene.next_cell(f"{head}\n{scene.session.files[path]}")
+    edit = f"edit it and run the cell (where no cell appears, {show} shows it)"
+    return f"wrote {path}; the next cell has its text: {edit}"
 
 
 def ask_before_removal(scene: Scene, path: str, yes: bool, do: str) -> None:

@@ -4,18 +4,16 @@ from collections.abc import Iterable
 
 from deepnb.magics.panel_commands import skills_panel
 from deepnb.magics.pictures import skills_picture
-from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice
+from deepnb.magics.scene import Args, Command, Result, Scene, ask_before_removal, notice, put_file
 from deepnb.views.skills import findings_view, skill_view
 from deepnb.views.text import counted
 from deepnb.views.view import notice_view, table_view
 
 
 def skills_new(scene: Scene, args: Args) -> Result:
-    path = scene.session.skills.new(args["name"], args["description"] or "")
-    scene.next_cell(f"%%skills {args['name']}\n{scene.session.files[path]}")
-    return notice(
-        f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %skills show {args['name']} shows it)"
-    )
+    name = args["name"]
+    path = scene.session.skills.new(name, args["description"] or "")
+    return notice(put_file(scene, path, f"%%skills {name}", f"%skills show {name}"))
 
 
 def skills_write(scene: Scene, args: Args) -> Result:

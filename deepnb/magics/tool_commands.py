@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from deepnb.magics.ask import MODES
 from deepnb.magics.pictures import subagent_row, subagents_picture
-from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice
+from deepnb.magics.scene import Args, Result, Scene, ask_before_removal, notice, put_file
 from deepnb.session.tools import TIMEOUT
 from deepnb.values.errors import InvalidError, NotFoundError
 from deepnb.values.files import disk_path
@@ -136,11 +136,8 @@ def agent_subagents(scene: Scene, args: Args) -> Result:
             it = "it" if len(added) == 1 else "them"
             return notice(f"added {', '.join(added)}: the agent can call {it} from the next turn on")
         path = subagents.new(name, description.strip(), replace=bool(args["yes"]))
-        scene.next_cell(f"%%memory {path}\n{scene.session.files[path]}")
-        return notice(
-            f"wrote {path}; the next cell has its text: edit it and run the cell (where no cell appears, %memory show"
-            f" {path} shows it). The agent can call it from the next turn on"
-        )
+        done = put_file(scene, path, f"%%memory {path}", f"%memory show {path}")
+        return notice(f"{done}. The agent can call it from the next turn on")
     if word == "remove" and (name := rest):
         at = next((one.path for one in subagents.list_subagents() if one.agent.name == name), "")
         do = f"%agent subagents --yes remove {name} deletes it"

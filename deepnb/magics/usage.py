@@ -395,11 +395,8 @@ def subcommand(magic: str, name: str) -> Sub | None:
 PANELS = next(sub for sub in SUBCOMMANDS if sub.name == "panel").args[0].choices
 
 
-def usage_text(magic: str, name: str | None = None) -> str:
-    """Return the help of a magic, or of one of its subcommands; of the magic if it has no such subcommand."""
-    sub = subcommand(magic, name) if name else None
-    if sub is not None:
-        return f"%{magic} {sub.usage}\n    {sub.help}"
+def usage_text(magic: str) -> str:
+    """Return the help of a magic."""
     about, forms, examples = ABOUT[magic]
     groups: dict[str, list[tuple[str, str]]] = {about: [*forms]}
     if magic == "agent":

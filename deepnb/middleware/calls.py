@@ -203,9 +203,7 @@ class GuardMiddleware(guarding.GuardMiddleware):
                     problems[path] = why
         if not problems:
             return result
-        said = [
-            m.model_copy(update={"content": "\n\n".join([str(m.content), *problems.values()])})
-            for m in update.get(keys.MESSAGES) or ()
-        ]
+        why, messages = "\n\n".join(problems.values()), update.get(keys.MESSAGES) or ()
+        said = [m.model_copy(update={"content": f"{m.content}\n\n{why}"}) for m in messages]
         kept = {path: data for path, data in files.items() if path not in problems}
         return replace(result, update={**update, keys.FILES: kept, keys.MESSAGES: said})

@@ -98,14 +98,10 @@ class Home:
             return {}
         if home.files is not None:
             return dict(home.files.read())
-        found = [
-            m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or () if self._current.is_guarded(m["path"])
-        ]
-        return {
-            r.path: create_file_data(r.content.decode("utf-8", "replace"))
-            for r in home.backend.download_files(found)
-            if r.content is not None
-        }
+        below = (m["path"] for m in home.backend.glob(ALL_FILES, "/").matches or ())
+        found = home.backend.download_files([path for path in below if self._current.is_guarded(path)])
+        texts = {r.path: r.content.decode("utf-8", "replace") for r in found if r.content is not None}
+        return {path: create_file_data(text) for path, text in texts.items()}
 
     def keep_in_database(self, database: Database) -> None:
         """Keep all memory in the store of a database from now on, but for what a directory has."""

@@ -9,8 +9,8 @@ from typing import Any
 from deepnb.engine.listen import LimitReached
 from deepnb.engine.run import Run
 from deepnb.engine.structured import Form, as_text
+from deepnb.running.thread import Thread
 from deepnb.values import turn as values
-from deepnb.values.approvals import PendingCall
 from deepnb.values.errors import DeepnbError, RunError
 from deepnb.values.failures import has_credential, model_failure, one_line
 from deepnb.values.files import uninterrupted
@@ -81,15 +81,8 @@ def play(
         raise _run_error(failed, turn) from None if model_failure(failed) or has_credential(failed) else failed
 
 
-def recorded(
-    draft: Turn,
-    played: Played,
-    after: values.Snapshot,
-    seconds: float,
-    waiting: tuple[PendingCall, ...] = (),
-    form: Any = None,
-) -> Turn:
-    """Return the turn with what was played added to it; `form` is what its answer was to be, if anything."""
+def recorded(draft: Turn, played: Played, thread: Thread, seconds: float, form: Any) -> Turn:
+    """Return the turn with what was played in its thread added to it; `form` is what its answer was to be, if anything."""
     value = (played.values or {}).get("structured_response") if form is not None and played.whole else None
     events = (*draft.events, *played.events)
     asked = any(isinstance(e, values.ModelEnded) for e in draft.events)
@@ -105,13 +98,13 @@ def recorded(
         draft,
         text=text if value is None else as_text(value),
         events=events,
-        after=after,
+        after=thread.snapshot,
         usage=before + usage(events),
         budget=replace(last.budget, reported=used.input if used else None, request=last.request) if last else None,
         seconds=draft.seconds + seconds,
         interrupted=played.interrupted,
         error=played.error,
-        asked=waiting,
+        asked=thread.asked,
         structured=None if value is None else Form(form).made(value),
     )
 

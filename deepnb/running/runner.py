@@ -311,7 +311,7 @@ class Runner:
         answers = (e.call for e in played.events if isinstance(e, ModelEnded) and not e.path)
         if thread.added is None and any(call.purpose == "answer" for call in answers):
             thread.brought = None
-        turn = play.recorded(draft, played, thread.snapshot, seconds, thread.asked, form)
+        turn = play.recorded(draft, played, thread, seconds, form)
         thread.turns[turn.number - 1 :] = [turn]  # in the place of the one that was resumed
         work.current.last = turn
         work.transcripts.end(turn)

@@ -104,19 +104,12 @@ class Threads:
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
-        return ThreadInfo(
-            thread.name,
-            len(thread.turns),
-            len(thread.snapshot.messages),
-            thread is self._current.thread,
-            thread.parent,
-            thread.scope.empty,
-            thread.scope.shared,
-            tuple(turn.number for turn in thread.turns for _ in range(turn.compacted)),
-            thread.rewound,
-            sum(call.key not in thread.decided for call in thread.asked),
-            tuple(turn.first_words for turn in thread.turns[-LISTED:]),
-        )
+        sizes = (len(thread.turns), len(thread.snapshot.messages), thread is self._current.thread)
+        made = (thread.parent, thread.scope.empty, thread.scope.shared)
+        compacted = tuple(turn.number for turn in thread.turns for _ in range(turn.compacted))
+        waits = sum(call.key not in thread.decided for call in thread.asked)
+        prompts = tuple(turn.first_words for turn in thread.turns[-LISTED:])
+        return ThreadInfo(thread.name, *sizes, *made, compacted, thread.rewound, waits, prompts)
 
     def readable(self) -> tuple[str, ...]:
         """Return the threads whose transcripts may be read where the current one is: with its memory, and no more private."""
@@ -276,9 +269,8 @@ class Threads:
     def add(self, thread: Thread, events: Sequence[Event], spent: Usage) -> None:
         """Something happened after the last turn, and is kept with it."""
         last = thread.turns[-1]
-        thread.turns[-1] = replace(
-            last, events=(*last.events, *events), usage=last.usage + spent, after=thread.snapshot
-        )
+        all_ = (*last.events, *events)
+        thread.turns[-1] = replace(last, events=all_, usage=last.usage + spent, after=thread.snapshot)
 
     def decide(self, thread: Thread, decisions: Sequence[Decision]) -> bool:
         """Keep decisions on the very calls that were shown; return whether no call of the thread needs approval any more."""

@@ -93,13 +93,9 @@ class SessionContext:
         caching = self._workspace.built.caching if before.model == chosen.model else None
         return Xray(at, chosen, chosen.request, before.request, since, caching)
 
-    def requests(self) -> list[tuple[str, tuple[int, int]]]:
-        """The calls of the thread whose request was kept, oldest first: a name, and turn and call for `xray`."""
-        calls = ((turn.number, c) for turn in self._workspace.turns for c in turn.requested)
-        return [
-            (f"turn {n}, call {c.number} · {c.purpose}{f' of {c.agent}' if c.agent else ''}", (n, c.number))
-            for n, c in calls
-        ]
+    def requests(self) -> list[tuple[int, int]]:
+        """The calls of the thread whose request was kept, oldest first: turn and call, as `xray` takes them."""
+        return [(turn.number, call.number) for turn in self._workspace.turns for call in turn.requested]
 
     def stack(self) -> Stack:
         """The layers of the main agent in the order a request passes them, with what each added to the last one."""
@@ -260,8 +256,6 @@ class SessionContext:
         fixed = sum(budget.parts.get(part, 0) for part in FIXED) if budget else 0
         room = None if limit is None else max(0, limit - fixed - _ROOM)
         if room is not None and tokens > room:
-            raise LimitError(
-                f"{brought.line} does not fit: {room:,} token{'s are' if room != 1 else ' is'} left below the trigger",
-                f"choose fewer: {SYNTAX}",
-            )
+            left = f"{room:,} token{'s are' if room != 1 else ' is'} left below the trigger"
+            raise LimitError(f"{brought.line} does not fit: {left}", f"choose fewer: {SYNTAX}")
         return brought

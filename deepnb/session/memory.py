@@ -15,7 +15,7 @@ from deepnb.backends.writer import writing
 from deepnb.context.history import PREFIX
 from deepnb.context.transcript import spoken
 from deepnb.gate import redact
-from deepnb.memory.daily import MOST, addition, candidates, entries
+from deepnb.memory.daily import MOST, addition, candidates
 from deepnb.memory.layers import ALWAYS, LONG_TERM, layers, note_day, note_path
 from deepnb.running.sources import AGENT, Places, Sources, paths, paths_of, source, with_source, without_source
 from deepnb.running.workspace import Workspace
@@ -180,11 +180,11 @@ class SessionMemory(Part):
         known, files = self._proposed if self._proposed and self._proposed[0] is place else None, self._files
         if yes and known is None:
             raise NotFoundError("nothing is proposed yet", "%memory promote proposes entries to keep")
+        notes, today = {p: files[p] for p in work.home.memory_paths() if note_day(p)}, work.current.now()[:10]
         if known is None or not (numbers or yes):
             if not work.thread.scope.whole:
                 raise RefusedError(f"{LONG_TERM} is not available in a shared thread", "%agent switch main")
-            daily = {p: files[p] for p in work.home.memory_paths() if note_day(p)}
-            found = candidates(daily, place.search.recalls.of(daily), files.get(LONG_TERM, ""), work.current.now()[:10])
+            found = candidates(notes, place.search.recalls.of(notes), files.get(LONG_TERM, ""), today)
             known = self._proposed = (place, found[:MOST])
         proposed = known[1]
         if strange := [n for n in numbers if not 1 <= n <= len(proposed)]:
@@ -192,10 +192,7 @@ class SessionMemory(Part):
             raise NotFoundError(f"no entry {strange[0]}: {there}", "%memory promote shows them")
         chosen = tuple(dict.fromkeys(numbers)) or tuple(range(1, len(proposed) + 1))
         before = files.get(LONG_TERM)
-        notes = {
-            p: files[p] for p in filter(note_day, self._workspace.home.memory_paths()) if any(entries(p, files[p]))
-        }
-        fresh = {c.line for c in candidates(notes, {}, before or "", self._workspace.current.now()[:10])}
+        fresh = {c.line for c in candidates(notes, {}, before or "", today)}
         lines = [c.line for c in (proposed[n - 1] for n in chosen) if c.line in fresh]
         if yes and len(lines) < len(chosen):
             raise BusyError("the notes or MEMORY.md changed since the proposal", "%memory promote proposes again")

@@ -26,11 +26,9 @@ def model_infos(options: Options) -> ModelInfos:
         value = options.namespace[name]
         if hasattr(type(value), "_llm_type") and not name.startswith("_"):
             rows.append(replace(_info(name, value), note=f"a variable, {type(value).__name__}"))
-    rows += [
-        *(_served(at) or () if at else ()),
-        *(row for name in PROVIDERS if name != "ollama" for row in _of(name)),
-        *_ollama(),
-    ]
+    rows += _served(at) or () if at else ()
+    rows += (row for name in PROVIDERS if name != "ollama" for row in _of(name))
+    rows += _ollama()
     used = options.model if isinstance(options.model, str) else None
     by_name = {row.name: row for row in reversed(rows)}
     if used is not None and used not in by_name:
@@ -90,10 +88,8 @@ def _of(provider: str) -> Iterator[ModelInfo]:
 def _ollama() -> Iterator[ModelInfo]:
     models, do = ollama_models(), missing("ollama")
     for one in models or ():
-        useless = "it can't call tools: ollama pull another model" if one.tools is False else ""
-        yield ModelInfo(
-            f"ollama:{one.name}", not (do or useless), one.window, one.sees, note="on this machine", do=do or useless
-        )
+        why = do or ("it can't call tools: ollama pull another model" if one.tools is False else "")
+        yield ModelInfo(f"ollama:{one.name}", not why, one.window, one.sees, note="on this machine", do=why)
     if not models:
         start = "start Ollama on this machine (ollama serve)" if models is None else "ollama pull qwen3"
         yield ModelInfo("ollama", False, do=f"{start}{f', then {do}' if do else ''}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, wraps
+from inspect import Parameter, signature
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, ParamSpec, TypeVar
 
 from deepnb.memory.layers import Scope
 from deepnb.models.windows import forget_windows
@@ -57,8 +58,38 @@ if TYPE_CHECKING:
     Tool = BaseTool | Callable[..., object] | dict[str, Any]
     Approve = Mode | Mapping[str, str]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+_FIXED = ("backend", "checkpointer", "graph", "messages_key", "clock", "persist")
+"""Options that a session can't change."""
 Rerun = Literal["continue", "replace"]
 """What running a cell again does: the thread continues, or is first rewound to before the cell's earlier turn."""
+
+
+def _with_options_of(
+    method: Callable[P, object], *without: str, **changes: Any
+) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Return a decorator that gives a method the arguments of another, for callers, help and completion alike.
+
+    It has none of the options `without`, and `changes` of all others (see `inspect.Parameter.replace`).
+    """
+    given = [one for one in signature(method).parameters.values() if one.name not in without]
+    listed = [one if one.name in ("self", "unknown") else one.replace(**changes) for one in given]
+    known = signature(method).replace(parameters=listed)
+    names = known.parameters.keys() - {"unknown"}
+
+    def spelled(made: Callable[..., T]) -> Callable[P, T]:
+        @wraps(made)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            unknown = {name: value for name, value in options.items() if name not in names}
+            known_only(f"Session.{made.__name__}", known.parameters, unknown)
+            return made(*args, **options)
+
+        its = known.replace(return_annotation=signature(made).return_annotation)
+        checked.__signature__ = its  # type: ignore[attr-defined]
+        return checked
+
+    return spelled
 
 
 class Session(SessionContext):
@@ -302,26 +333,6 @@ class Session(SessionContext):
 
     # -- running
 
-    def run(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> Turn:
-        """Run one turn to its end; the options are those of `stream`."""
-        stream = self.stream(**_turn_options("Session.run", locals()))
-        for _ in stream:
-            pass
-        assert stream.turn is not None
-        return stream.turn
-
     def stream(
         self,
         prompt: str,
@@ -350,70 +361,47 @@ class Session(SessionContext):
           `Path`. A model whose profile has no `image_inputs` gets a description in words
         - response_format: another form of the answer
         """
-        return self._runner.stream(**_turn_options("Session.stream", locals()))
+        given = {name: value for name, value in locals().items() if name not in ("self", "unknown")}
+        known_only("Session.stream", given, unknown)
+        return self._runner.stream(**given)
 
-    async def arun(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> Turn:
+    @_with_options_of(stream)
+    def run(self, prompt: str, **options: Any) -> Turn:
+        """Run one turn to its end; the options are those of `stream`."""
+        stream = self.stream(prompt, **options)
+        for _ in stream:
+            pass
+        assert stream.turn is not None
+        return stream.turn
+
+    @_with_options_of(stream)
+    async def arun(self, prompt: str, **options: Any) -> Turn:
         """Like `run`, while other tasks of the event loop continue. Cancelling it stops the run and keeps everything."""
-        stream = self.astream(**_turn_options("Session.arun", locals()))
+        stream = self.astream(prompt, **options)
         async for _ in stream:
             pass
         assert stream.turn is not None
         return stream.turn
 
-    def astream(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        rerun: Rerun = "continue",
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> AsyncTurnStream:
+    @_with_options_of(stream)
+    def astream(self, prompt: str, **options: Any) -> AsyncTurnStream:
         """Like `stream`, for `async for`: `await stream.aclose()` stops it."""
-        given = _turn_options("Session.astream", locals())
         arrivals = Arrivals()
-        return AsyncTurnStream(self._runner.stream(**given, notify=arrivals.notify), arrivals)
+        return AsyncTurnStream(self._runner.stream(prompt, **options, notify=arrivals.notify), arrivals)
 
-    def start(
-        self,
-        prompt: str,
-        *,
-        model: str | BaseChatModel | None = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        images: Sequence[Any] = (),
-        response_format: Any = None,
-        **unknown: Never,
-    ) -> Job:
+    @_with_options_of(stream, "rerun")
+    def start(self, prompt: str, **options: Any) -> Job:
         """Run one turn in the background, in a fork of the thread: `job.wait()`, `job.stop()`, `job.turn`.
 
         The options are those of `stream`; at most four jobs run at once. The agent's code does not run in the
         background: such a call ends the job until it is decided. What the job writes to memory is merged with the
         session's once it has ended, and `session.switch(job.thread)` continues in its thread.
         """
-        given = _turn_options("Session.start", locals())
-        if images:
+        if options.get("images"):
             from deepnb.workshop.images import prompt_images
 
-            given["images"] = prompt_images(images)
-        return self.jobs.start(**given)
+            options["images"] = prompt_images(options["images"])
+        return self.jobs.start(prompt, **options)
 
     def compare(
         self,
@@ -588,46 +576,10 @@ class Session(SessionContext):
 
         return model_infos(self.options) if base_url is None else server_infos(base_url)
 
-    def configure(
-        self,
-        *,
-        model: str | BaseChatModel = UNCHANGED,
-        base_url: str | None = UNCHANGED,
-        model_settings: Mapping[str, float] | None = UNCHANGED,
-        system_prompt: str = UNCHANGED,
-        tools: Sequence[Tool] = UNCHANGED,
-        middleware: Sequence[AgentMiddleware[Any, Any, Any]] = UNCHANGED,
-        subagents: Sequence[Subagent | Mapping[str, Any]] = UNCHANGED,
-        general_purpose: bool = UNCHANGED,
-        max_subagent_depth: int = UNCHANGED,
-        store: BaseStore | None = UNCHANGED,
-        assistant_id: str | None = UNCHANGED,
-        max_input_tokens: int | None = UNCHANGED,
-        trigger: Size | None = UNCHANGED,
-        keep: Size | None = UNCHANGED,
-        eviction_threshold: int | None = UNCHANGED,
-        memory: str | Sequence[str] = UNCHANGED,
-        memory_refresh: Refresh = UNCHANGED,
-        memory_budget: int | None = UNCHANGED,
-        embeddings: Embeddings | str | None = UNCHANGED,
-        skills: str | Sequence[str] = UNCHANGED,
-        enable_memory: bool = UNCHANGED,
-        enable_skills: bool = UNCHANGED,
-        enable_filesystem: bool = UNCHANGED,
-        enable_subagents: bool = UNCHANGED,
-        approve: Approve = UNCHANGED,
-        response_format: Any = UNCHANGED,
-        max_steps: int | None = UNCHANGED,
-        max_tokens: int | None = UNCHANGED,
-        max_cost: float | None = UNCHANGED,
-        prices: Mapping[str, Price] = UNCHANGED,
-        tool_text: ToolText | None = UNCHANGED,
-        tools_off: Sequence[str] = UNCHANGED,
-        namespace: Mapping[str, Any] = UNCHANGED,
-        **unknown: Never,
-    ) -> None:
+    @_with_options_of(__init__, *_FIXED, kind=Parameter.KEYWORD_ONLY, default=UNCHANGED)
+    def configure(self, **options: Any) -> None:
         """Change options of the session from the next turn on; a bad one changes nothing."""
-        self._workspace.configure(known_only("Session.configure", locals(), unknown))
+        self._workspace.configure(options)
 
     def mount(self, path: str, spec: str, *, whole: bool = False) -> Mount:
         """Keep the files below a path on disk (`disk:DIR`), in the store (`store[:NAMESPACE]`) or in the kernel (`state`).
@@ -823,9 +775,3 @@ class Session(SessionContext):
         names = (include,) if isinstance(include, str) else tuple(include)
         made: Package = part("session.package")(self._workspace, directory, names, write=write)
         return made
-
-
-def _turn_options(where: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a method that runs a turn, by name; an unknown option names the nearest."""
-    known_only(where, given, given["unknown"])
-    return {name: value for name, value in given.items() if name not in ("self", "unknown")}

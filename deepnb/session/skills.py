@@ -68,9 +68,8 @@ class SessionSkills(Part):
         from deepnb.skills.middleware import skills_budget  # which loads the engine
 
         built, usable = self._workspace.built, [s for s in self.list_skills() if s.usable]
-        lines = skills_listed(
-            [(s.name, s.description, s.path) for s in usable], skills_budget(built.rule.window), built.meter.count
-        )
+        facts = [(s.name, s.description, s.path) for s in usable]
+        lines = skills_listed(facts, skills_budget(built.rule.window), built.meter.count)
         return frozenset(s.path for s, line in zip(usable, lines, strict=False) if line.startswith("- "))
 
     def show(self, name: str) -> tuple[Skill, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deepnb.session.part import Part, refused
+from deepnb.session.tools import name_of
 from deepnb.skills.catalog import Catalog
 from deepnb.subagents.files import BYTES, check, check_name, scaffold
 from deepnb.values.agent import FOLDER, GENERAL_PURPOSE, TASK, Finding, Listed, Skill, Spent, Subagent, normal
@@ -89,10 +90,7 @@ class SessionSubagents(Part):
         """Its tools, in words."""
         if agent.tools is None:
             return "all"
-        names = [
-            t if isinstance(t, str) else str(getattr(t, "name", None) or getattr(t, "__name__", "?"))
-            for t in agent.tools
-        ]
+        names = [tool if isinstance(tool, str) else name_of(tool) for tool in agent.tools]
         return ", ".join(names if agent.named_tools else [*names, "file tools", "task"])
 
     def model_of(self, agent: Subagent) -> str:
@@ -166,10 +164,9 @@ class SessionSubagents(Part):
         """Delete a subagent's file; gives its path. `%memory revert` restores it."""
         one = self._one(name)
         if not one.path:
-            do = "remove it from subagents=[...]" if one.source == "Python" else "Session(general_purpose=False)"
-            raise RefusedError(
-                f"{name} is {'defined in Python' if one.source == 'Python' else 'built in'}, not in a file", do
-            )
+            python = one.source == "Python"
+            do = "remove it from subagents=[...]" if python else "Session(general_purpose=False)"
+            raise RefusedError(f"{name} is {'defined in Python' if python else 'built in'}, not in a file", do)
         if error := self._workspace.backend.delete(one.path).error:
             raise refused(one.path, error)
         return one.path

@@ -190,11 +190,8 @@ class SessionTools(Part):
         new = [*given, *(tool for _, made, _ in found for tool in made)]
         facts = {tool.name: (server.address, tool.offer.fingerprint) for server, made, _ in found for tool in made}
         known = {name: self._known[name] for name in facts if name in self._known}
-        changed = tuple(
-            name
-            for name, (place, fingerprint) in known.items()
-            if not place.is_place_of(facts[name][0]) or fingerprint != facts[name][1]
-        )
+        same = {n for n, (place, mark) in known.items() if place.is_place_of(facts[n][0]) and mark == facts[n][1]}
+        changed = tuple(name for name in known if name not in same)
         changes: dict[str, Any] = {"tools": [*kept, *new]}
         if changed:  # no call of these runs unasked
             policy = policy_of(work.options.approve)
@@ -258,10 +255,8 @@ class SessionTools(Part):
         except DeepnbError:
             raise
         except Exception as error:
-            raise InvalidError(
-                f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__})",
-                "annotate them with str, int, float, bool, list or dict",
-            ) from None
+            what = f"{name} can't be a tool: its parameters have no JSON schema ({type(error).__name__})"
+            raise InvalidError(what, "annotate them with str, int, float, bool, list or dict") from None
 
 
 def name_of(tool: Any) -> str:

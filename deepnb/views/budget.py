@@ -36,6 +36,8 @@ _LOOKS = {
     "tool results": ("R", "rgba(215,105,65,0.55)"),
 }
 _OTHER = ("?", "rgba(128,128,128,0.4)")
+NO_CALL = Budget({}, Rule(("tokens", 0), ("tokens", 0), None, known=False), 0)
+"""What there is before the first model call."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class Part:
 
 @dataclass(frozen=True)
 class BudgetView:
-    """One request against its rule; `budget` is None before the first model call."""
+    """One request against its rule."""
 
-    budget: Budget | None
+    budget: Budget
     stamp: str = ""
     history: Sequence[int] = ()
     """Totals of the calls until now, the newest last."""
@@ -73,13 +75,11 @@ class BudgetView:
     @property
     def scale(self) -> int:
         """The tokens that the whole bar stands for: the window, or the trigger if that is not known."""
-        return scale_of(self.budget) if self.budget else 0
+        return scale_of(self.budget)
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts in the order of the bar; those that cost nothing are left out."""
-        if self.budget is None:
-            return ()
         amounts = self.budget.parts
         names = [n for n in (*PARTS, *(n for n in amounts if n not in PARTS)) if amounts.get(n, 0) > 0]
         taken = cells([amounts[n] for n in names], self.scale, WIDE)
@@ -88,14 +88,12 @@ class BudgetView:
     @property
     def mark(self) -> int | None:
         """The cell of the trigger; None where no number of tokens is one."""
-        trigger = self.budget.rule.drawn if self.budget else None
+        trigger = self.budget.rule.drawn
         return None if trigger is None else position(trigger, self.scale, WIDE)
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What the gauge says in words, a line each."""
-        if self.budget is None:
-            return ()
         budget, window = self.budget, self.budget.rule.window
         facts = [rule_words(budget.rule), reserve_words(budget.rule), left_words(budget)]
         if window is not None and budget.total > window:
@@ -125,15 +123,13 @@ class BudgetView:
     @property
     def title(self) -> str:
         """`context · 5,204 of 8,000 tokens · 65 %`."""
-        if self.budget is None:
-            return "context"
         total, window = figure(self.budget, self.budget.total), self.budget.rule.window
         if window is None:
             return f"context · {total} tokens · window unknown"
         return f"context · {total} of {window:,} tokens · {percent(self.budget.total, window)}"
 
     def text(self) -> str:
-        if self.budget is None:
+        if self.budget is NO_CALL:
             return page([title_line("context", self.stamp), EMPTY])
         filled = "".join(part.letter * part.cells for part in self.parts)
         bar = [f"[{filled}{'·' * (WIDE - len(filled))}]"]
@@ -151,15 +147,12 @@ class BudgetView:
         return page([*lines, *([self._largest] if self.items and not self.unfolded else [])])
 
     def html(self) -> str:
-        if self.budget is None:
+        if self.budget is NO_CALL:
             return h.box(h.heading("context", stamp=self.stamp), h.muted(EMPTY))
-        colours = [*(part.colour for part in self.parts), None]
-        rows = [
-            (h.swatch(letter, colour) if colour else letter, *rest)
-            for colour, (letter, *rest) in zip(colours, self._rows(), strict=True)
-        ]
+        *rows, total = self._rows()
+        marked = [(h.swatch(p.letter, p.colour), *row[1:]) for p, row in zip(self.parts, rows, strict=True)]
         body = [h.heading(*self.title.split(" · "), stamp=self.stamp), bar_html(self)]
-        body.append(table_html(("", "part", "tokens", "share"), rows, right=(2, 3)))
+        body.append(table_html(("", "part", "tokens", "share"), [*marked, total], right=(2, 3)))
         body += [h.el("div", fact) for fact in self.facts]
         if self.history:
             plot = plot_html(*self._last_calls, self.budget.rule.drawn)
@@ -175,13 +168,13 @@ class BudgetView:
     @property
     def line(self) -> int | None:
         """The height of the trigger in the plot, in pixels; None where it is not drawn."""
-        return plot_sizes(self._last_calls[0], self.budget.rule.drawn)[1] if self.budget else None
+        return plot_sizes(self._last_calls[0], self.budget.rule.drawn)[1]
 
     @property
     def bars(self) -> dict[tuple[int, int], tuple[str, int, bool]]:
         """Place of each of the newest calls -> its words, its height in percent, whether a compaction came before it."""
         figures, marks = self._last_calls
-        heights = plot_sizes(figures, self.budget.rule.drawn if self.budget else None)[0]
+        heights = plot_sizes(figures, self.budget.rule.drawn)[0]
         found = {}
         for n, (turn, call) in enumerate(self.places[-len(figures) :] if figures else ()):
             words = f"turn {turn}, call {call}: {counted(figures[n], 'token')}"
@@ -197,23 +190,21 @@ class BudgetView:
         """The first figure and the newest, how many calls and compactions there are, and the trigger."""
         words = f"{self.history[0]:,} → {self.history[-1]:,} tokens over {counted(len(self.history), 'call')}"
         words += f", {counted(len(self.compactions), 'compaction')} ({MARK})" if self.compactions else ""
-        trigger = self.budget.rule.drawn if self.budget else None
+        trigger = self.budget.rule.drawn
         return words if trigger is None else f"{words}, trigger {trigger:,}"
 
     @cached_property
     def items(self) -> tuple[Item, ...]:
-        return self.budget.items if self.budget else ()
+        return self.budget.items
 
     @property
     def _largest(self) -> str:
-        assert self.budget is not None
         largest = sorted(self.items, key=lambda item: -item.tokens)[:_LARGEST]
         named = ", ".join(f"{short(item.name, 24)} {figure(self.budget, item.tokens)}" for item in largest)
         return f"largest: {named}; %agent budget --items lists all {len(self.items)}"
 
     @property
     def _item_rows(self) -> list[tuple[str, ...]]:
-        assert self.budget is not None
         rows = list[tuple[str, ...]]()
         for item in self.items:
             name = f"{item.name}: {short(item.start, 40)}" if item.start else item.name
@@ -231,7 +222,6 @@ class BudgetView:
         return self.history[first:], frozenset(at - first for at in self.compactions if at >= first)
 
     def _rows(self) -> list[tuple[str, ...]]:
-        assert self.budget is not None
         total = self.budget.total
         rows = [(p.letter, p.name, figure(self.budget, p.tokens), percent(p.tokens, total)) for p in self.parts]
         return [*rows, ("", "total", figure(self.budget, total), percent(total, total))]
@@ -347,9 +337,8 @@ def bar_html(view: BudgetView) -> h.Html:
         spans.append(h.el("span", dots, style=hidden, title=f"free: {counted(free, 'token')}"))
     frame = f"display:flex;height:18px;border:1px solid {h.LINE};border-radius:6px;overflow:hidden"
     bar = h.el("div", *spans, style=f"{frame};font-family:monospace")
-    if view.mark is None or view.budget is None:
+    if (trigger := view.budget.rule.drawn) is None:
         return h.el("div", bar, style="max-width:46em;margin:4px 0")
-    trigger = view.budget.rule.drawn or 0
     side = f"width:{100 * min(1.0, trigger / view.scale):.2f}%;border-right:2px solid {h.RED.format(0.75)};box-sizing:border-box"
     label = h.el("span", f"trigger {trigger:,}", style=f"{h.MUTED};font-size:11px;padding:0 5px 0 0")
     above = h.el("div", label, style=f"{side};text-align:right;line-height:15px;white-space:nowrap")

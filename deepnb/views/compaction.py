@@ -12,8 +12,6 @@ CAUSES = {"trigger": "at the trigger", "by hand": "on request", "overflow": "the
 
 _SHOWN = 40
 _LABEL = 12
-NO_SUMMARY = "no summary that can be read"
-"""Of another program's compaction, which may be encrypted."""
 
 
 def line(offload: Offload) -> str:
@@ -72,13 +70,14 @@ def by_kind(found: Sequence[Anchor]) -> list[tuple[str, str]]:
 
 def facts_text(offload: Offload, terms: SearchTerms = NO_TERMS) -> list[str]:
     """Return what was kept of it: the daily note, the anchors, the summary."""
+    summary = [_row("summary", ""), *quoted(terms.text(_summary(offload)))]
     if offload.foreign:
-        return [_row("summary", ""), *quoted(terms.text(offload.summary.strip() or NO_SUMMARY))]
+        return summary
     out = [_row("daily note", flush_line(offload.flush))]
     out += [_row("", terms.text(note)) for note in (offload.flush.lines if offload.flush else ())]
     out.append(_row("key facts", anchors(offload)))
     out += [_row("", terms.text(short(f"{kind}: {texts}", 84))) for kind, texts in by_kind(offload.anchors)]
-    return [*out, _row("summary", ""), *quoted(terms.text(offload.summary.strip() or "no summary"))]
+    return [*out, *summary]
 
 
 def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
@@ -86,13 +85,16 @@ def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
     notes = [h.el("li", terms.html(note.removeprefix("- "))) for note in (offload.flush.lines if offload.flush else ())]
     kinds = [h.el("li", h.muted(kind, ": "), terms.html(texts)) for kind, texts in by_kind(offload.anchors)]
     opened = bool(terms)
+    summary = h.fold("summary", h.pre(terms.html(_summary(offload))), opened=opened, framed=False)
     if offload.foreign:
-        return h.fold("summary", h.pre(terms.html(offload.summary.strip() or NO_SUMMARY)), opened=opened, framed=False)
-    return h.join(
-        _listed(h.join("daily note: ", flush_line(offload.flush)), notes, opened),
-        _listed(h.join("key facts: ", anchors(offload)), kinds, opened),
-        h.fold("summary", h.pre(terms.html(offload.summary.strip() or "no summary")), opened=opened, framed=False),
-    )
+        return summary
+    noted = _listed(h.join("daily note: ", flush_line(offload.flush)), notes, opened)
+    return h.join(noted, _listed(h.join("key facts: ", anchors(offload)), kinds, opened), summary)
+
+
+def _summary(offload: Offload) -> str:
+    """Return the summary, or that there is none; another program's may be encrypted."""
+    return offload.summary.strip() or ("no summary that can be read" if offload.foreign else "no summary")
 
 
 def compaction_view(offload: Offload, notes: Iterable[str] = (), stamp: str = "") -> Picture:

@@ -47,11 +47,8 @@ def conversation_notebook(title: str, turns: Sequence[Turn], code: Mapping[str, 
         cells.append(v4.new_code_cell(f"{magic}\n{turn.prompt}", **asked))
         for number, (text, events) in enumerate(ran, 1):
             cells.append(v4.new_code_cell(text, id=f"turn-{turn.number}-code-{number}", outputs=list(_outputs(events))))
-    metadata = {
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"},
-    }
-    made = v4.new_notebook(cells=cells, metadata=metadata)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made = v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
     nbformat.validate(made)
     return f"{nbformat.writes(made)}\n"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from deepnb.backends.journal import Entry
 from deepnb.values.budget import Budget, Rule
+from deepnb.values.turn import ThreadInfo
 from deepnb.views import html as h
 from deepnb.views.budget import EMPTY, BudgetView, bar_html, figure, gauge_line, left_words, rule_words
 from deepnb.views.memory import part_words
@@ -27,9 +28,7 @@ class StatusInfo:
 
     model: str
     window: int | None
-    thread: str
-    turns: int
-    messages: int
+    thread: ThreadInfo
     budget: Budget | None
     memory: tuple[tuple[str, int], ...]
     """(path, tokens) of each memory file."""
@@ -40,7 +39,6 @@ class StatusInfo:
     pending: str | None = None
     hints: tuple[str, ...] = ()
     stamp: str = ""
-    kind: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """path -> (tokens in the prompt, tokens of the file), of the memory files that are not in it whole."""
@@ -49,12 +47,13 @@ class StatusInfo:
 def status_view(info: StatusInfo) -> Picture:
     """Return the panel of a session: a line for each thing, the context as a small gauge."""
     window = "window unknown" if info.window is None else f"window {info.window:,} tokens"
-    counts = (info.thread, counted(info.turns, "turn"), counted(info.messages, "message"))
+    thread = info.thread
+    counts = (thread.name, counted(thread.turns, "turn"), counted(thread.messages, "message"))
     sizes = {path: part_words(*share) for path, share in info.shares.items()}
     files = ", ".join(f"{path} ({sizes.get(path) or counted(tokens, 'token')})" for path, tokens in info.memory)
     rows = [
         ("model", f"{model_words(info.model)} · {window}"),
-        ("thread", " · ".join([*counts, *(KINDS[kind] for kind in info.kind)])),
+        ("thread", " · ".join([*counts, *(KINDS[kind] for kind in thread.kind)])),
         ("memory", f"{files or 'nothing remembered yet'} · refresh {info.refresh}"),
         ("skills", f"{info.skills:,}" if info.skills else "none yet: %skills new NAME"),
         ("files", f"{info.files:,}"),

@@ -88,12 +88,9 @@ def long_text(text: str) -> h.Html:
     """Return a block of text; of a long one its head and its tail, with a fold that shows all between them."""
     if (between := len(text) - _HEAD - _TAIL) <= 60:
         return h.pre(text, low=True)
-    middle = text[_HEAD : len(text) - _TAIL]
-    return h.join(
-        h.pre(text[:_HEAD], low=True),
-        h.fold(f"show {counted(between, 'more character')}", h.pre(middle_cut(middle, _MIDDLE, 0)), framed=False),
-        h.pre(text[len(text) - _TAIL :], low=True),
-    )
+    middle = h.pre(middle_cut(text[_HEAD : len(text) - _TAIL], _MIDDLE, 0))
+    rest = h.fold(f"show {counted(between, 'more character')}", middle, framed=False)
+    return h.join(h.pre(text[:_HEAD], low=True), rest, h.pre(text[len(text) - _TAIL :], low=True))
 
 
 def pretty(value: Any) -> str:

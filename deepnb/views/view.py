@@ -109,13 +109,11 @@ class TextView:
         return h.box(top, h.pre(self.body.rstrip("\n")))
 
 
-def table_text(
-    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), columns: int = COLUMNS
-) -> str:
-    """Return aligned columns, the widest shortened with … until a line fits `columns`."""
+def table_text(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Return aligned columns, the widest shortened with … until a line fits `COLUMNS`."""
     cells = [[" ".join(clean(cell).split()) for cell in row] for row in [head, *rows]]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
-    room = columns - _GAP * (len(widths) - 1)
+    room = COLUMNS - _GAP * (len(widths) - 1)
     while sum(widths) > room and max(widths) > _LEAST:
         at = widths.index(max(widths))
         widths[at] = max(_LEAST, widths[at] - max(1, min(sum(widths) - room, widths[at] // 8)))

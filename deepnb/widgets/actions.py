@@ -300,15 +300,12 @@ _pressed: ContextVar[tuple[Any, str, list[tuple[Any, int, Any]]] | None] = Conte
 _done: list[tuple[Any, Any]] = []
 """The line that has the focus in place of a control that is gone, after its box: there is one at a time."""
 
-FOCUS = Nothing()
-FOCUS.bundle = (
-    {
-        "application/javascript": "document.activeElement === document.body && [...document.querySelectorAll("
-        "'.jp-Notebook .jp-Cell.jp-mod-active')].find(cell => cell.offsetParent)?.focus({preventScroll: true})",
-        "text/plain": "",
-    },
-    {},
+_TO_CELL = (
+    "document.activeElement === document.body && [...document.querySelectorAll("
+    "'.jp-Notebook .jp-Cell.jp-mod-active')].find(cell => cell.offsetParent)?.focus({preventScroll: true})"
 )
+FOCUS = Nothing()
+FOCUS.bundle = ({"application/javascript": _TO_CELL, "text/plain": ""}, {})
 """Gives the active cell the focus where nothing has it: for an output whose widget becomes a record, which has none."""
 
 

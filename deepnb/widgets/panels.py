@@ -162,12 +162,8 @@ class Live:
 
     def __init__(self, subscribe: Subscribe) -> None:
         self._subscribe = subscribe
-        self._shown: list[tuple[str | None, str, Callable[[bool], None]]] = []
+        self.shown: list[tuple[str | None, str, Callable[[bool], None]]] = []
         """Cell, text and, whether newer ones are the reason, how it ends."""
-
-    @property
-    def is_shown(self) -> bool:
-        return bool(self._shown)
 
     def show(self, screen: Screen, panel: Refreshable | None, twin: Source, text: str, cell: str | None) -> None:
         """Show a panel and below it its static twin, both changing with the session from now on.
@@ -193,13 +189,13 @@ class Live:
             if newer:
                 below.update(Stack(_drawn(twin), notice_view(_ENDED)))
 
-        for before in [one for one in self._shown if one[:2] == (cell, text) and cell is not None]:
-            self._shown.remove(before)
+        for before in [one for one in self.shown if one[:2] == (cell, text) and cell is not None]:
+            self.shown.remove(before)
             before[2](False)
-        if len(self._shown) >= MAX_LIVE:
-            self._shown.pop(0)[2](True)
+        if len(self.shown) >= MAX_LIVE:
+            self.shown.pop(0)[2](True)
         unsubscribe = self._subscribe(refresh)
-        self._shown.append((cell, text, end))
+        self.shown.append((cell, text, end))
 
 
 def folded(title: str, view: View) -> Picture:

@@ -56,14 +56,14 @@ def agent(
     offered: Tools,
     files: Any,
     nested_files: Any,
-    *,
     first: Sequence[Any] = (),
-    checkpointer: Any = None,
-    store: Any = None,
+    **kept: Any,
 ) -> tuple[Any, tuple[Any, ...], Sequence[Any], Mapping[str, Measured]]:
     """Return (the agent of these layers, its middleware, its own tools, subagent -> its own model).
 
-    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
+    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in
+    force, which see `nested_files`; `first` is middleware outside of all other, `kept` the checkpointer and the store,
+    if there are any.
     """
     options, tools = layers.options, offered(mine)
     task, nested = _delegation(layers, agents, nested_files, mine, offered)
@@ -74,8 +74,8 @@ def agent(
     structured = () if form is None else (StructuredMiddleware(form),)
     stack = (*memory[:-1], *layers.skills(files, mine), *structured, *common, *own)
     if tool_text(options, mine) == "lean":  # all but a few tools, and the user's own, are left out of its requests
-        kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
-        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *kept)}
+        shown = {*LEAN, *(name for name, _ in own_tools(options, ()))}
+        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *shown)}
         lean = LeanToolsMiddleware(others, layers.guard.whole, offered=MORE_TOOLS not in options.tools_off)
         stack = (lean, *stack) if others else stack
     stack = (*first, *stack)
@@ -87,8 +87,7 @@ def agent(
         middleware=stack,
         response_format=None if form is None else form.strategy(),
         state_schema=KernelState,
-        checkpointer=checkpointer,
-        store=store,
+        **kept,
     ).with_config({"recursion_limit": 10_000})
     return graph, stack, tools, nested
 
@@ -173,22 +172,13 @@ def _graph(
             raise NotFoundError(what, f"use one of {', '.join(known)}")
         chosen = [by_name.get(t) if isinstance(t, str) else t for t in agent.tools]
         offered = described([tool for tool in chosen if tool is not None])
-    skills = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
+    stack: list[Any] = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
     called = task if names is None or TASK in names else None
-    spec = {
-        "name": agent.name,
-        "description": agent.description,
-        "system_prompt": agent.system_prompt,
-        "model": model.model,
-        "tools": list(offered),
-        "middleware": [
-            *skills,
-            *layers.common(backend, model, names=names, task=called),
-            *layers.own(more.get("middleware", ()), model),
-        ],
-        **{key: more[key] for key in ("response_format",) if key in more},
-    }
-    return nested_graph(spec)
+    stack += layers.common(backend, model, names=names, task=called)
+    stack += layers.own(more.get("middleware", ()), model)
+    form = {"response_format": more["response_format"]} if "response_format" in more else {}
+    said = {key: getattr(agent, key) for key in ("name", "description", "system_prompt")}
+    return nested_graph({**said, "model": model.model, "tools": list(offered), "middleware": stack, **form})
 
 
 class _NamedSkills(SkillsMiddleware):
@@ -245,16 +235,8 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
-    ask = partial(
-        ApprovalMiddleware,
-        host.policy,
-        does.of,
-        lambda: writer().agent,
-        offered=set(),
-        problem=does.problem,
-        sign=host.sign,
-        before=partial(does.state, guarded),
-    )
+    how: dict[str, Any] = {"offered": set(), "problem": does.problem, "before": partial(does.state, guarded)}
+    ask = partial(ApprovalMiddleware, host.policy, does.of, lambda: writer().agent, sign=host.sign, **how)
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
@@ -313,13 +295,11 @@ def attached_options(given: Mapping[str, Any]) -> Options:
         found["skills"] = skill_sources(skills)
     options = changed(Options(), {**own, **found})
     model = next(iter(made.parts.models), None)
-    agents = tuple(
-        Subagent(str(one["name"]), str(one["description"]), str(one.get("system_prompt") or ""))
-        for one in getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
-    )
-    return replace(
-        options, graph=made, model=model, subagents=agents, general_purpose=False, enable_subagents=bool(agents)
-    )
+    listed = getattr(made.parts.of("SubAgentMiddleware"), "_subagents", ())
+    said = ([str(one.get(key) or "") for key in ("name", "description", "system_prompt")] for one in listed)
+    agents = tuple(Subagent(name, about, prompt) for name, about, prompt in said)
+    options = replace(options, subagents=agents, general_purpose=False, enable_subagents=bool(agents))
+    return replace(options, graph=made, model=model)
 
 
 def attach(options: Options, host: Host) -> Built:

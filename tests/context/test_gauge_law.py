@@ -17,7 +17,7 @@ from deepnb import Session
 from deepnb.context.counting import Counter
 from deepnb.values.budget import Rule, headroom
 from deepnb.values.turn import Compacted, Turn
-from deepnb.views.budget import BudgetView
+from deepnb.views.budget import NO_CALL, BudgetView
 from tests.support.scripted import Scripted
 from tests.support.tables import every_row
 
@@ -150,7 +150,7 @@ def test_the_first_request_that_passes_the_mark_is_the_first_that_is_compacted(c
 def test_the_gauge_names_what_is_reserved_and_draws_where_it_compacts(client, window, reserve, says):
     s = bare(CLIENTS[client](reserve), window)
     s.run("Hello.")
-    text = BudgetView(s.budget()).text()
+    text = BudgetView(s.budget() or NO_CALL).text()
     assert says in text and f"{s.rule.drawn:,} compacts" in text
 
 

@@ -48,10 +48,12 @@ def test_configure_and_turns_take_the_same_but_for_what_is_fixed():
     assert [*spelled] == [name for name in OPTIONS if name not in FIXED]
     assert {p.default for p in spelled.values()} == {UNCHANGED}
     kinds = parameters(Session)
-    expected = {n: kinds[n].annotation for n in spelled if n not in ("prices", "namespace")}
-    assert {n: p.annotation for n, p in spelled.items() if n not in ("prices", "namespace")} == expected
-    ways = [parameters(way) for way in (Session.stream, Session.run, Session.arun, Session.astream)]
+    assert {n: p.annotation for n, p in spelled.items()} == {n: kinds[n].annotation for n in spelled}
+    methods = (Session.stream, Session.run, Session.arun, Session.astream)
+    ways = [parameters(way) for way in methods]
     assert ways == [ways[0]] * 4 and [*lines(Session.stream)] == [name for name in ways[0] if name != "prompt"]
+    gives = [inspect.signature(way).return_annotation for way in methods]
+    assert gives == ["TurnStream", "Turn", "Turn", "AsyncTurnStream"]
 
 
 @every_row(("what", "line"), [

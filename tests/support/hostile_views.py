@@ -118,8 +118,7 @@ class Maker:
             return [self(args[0])]
         if isinstance(kind, type) and is_dataclass(kind):
             hints = types_of(kind)
-            made = {f.name: self(hints[f.name]) for f in fields(kind) if f.init}
-            return kind(**made | ({"kind": ("empty", "shared")} if kind.__name__ == "StatusInfo" else {}))
+            return kind(**{f.name: self(hints[f.name]) for f in fields(kind) if f.init})
         raise NotImplementedError(f"tests/support/hostile_views.py does not know how to make {kind!r}")
 
 

@@ -10,7 +10,7 @@ from deepnb.values.budget import PARTS, Budget, Rule, rule_for
 from deepnb.values.messages import GrowingList
 from deepnb.values.request import Request, Sent
 from deepnb.views.bar import plot_html, sparkline
-from deepnb.views.budget import WIDE, BudgetView, gauge_line, rule_words
+from deepnb.views.budget import NO_CALL, WIDE, BudgetView, gauge_line, rule_words
 from tests.support.tables import every_row
 
 PARTS_OF = {"system": 512, "memory": 310, "tools": 2_065, "user": 2_317}
@@ -61,7 +61,7 @@ def test_the_rule_in_words(window, trigger, keep, words):
         (BudgetView(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)), "14 messages, 36 more until the trigger"),
         (BudgetView(ESTIMATED), "context · ~1,234 of 8,000"),
         (BudgetView(ESTIMATED), "estimated ~1,234, the model reported 1,100"),
-        (BudgetView(None), "context\nno model calls yet in this thread"),
+        (BudgetView(NO_CALL), "context\nno model calls yet in this thread"),
         (BudgetView(Budget({"user": 6_700}, rule_for(8_000), 1, growth=(300,))), "100 tokens left until the trigger: less than one more turn at this rate"),
         (BudgetView(BUDGET, cost=0.0123), "cost so far $0.0123"),
     ],
@@ -74,7 +74,7 @@ def test_in_short_and_over_the_window():
     assert gauge_line(BUDGET) == "[████████████████████······|····] 65 %"
     assert BudgetView(Budget({"odd": 5}, rule_for(10), 1)).parts[0].letter == "?"
     assert BudgetView(Budget({"user": 5}, rule_for(None, ("messages", 50)), 14)).mark is None
-    assert "cost" not in BudgetView(BUDGET).text() and "no model calls yet in this thread" in BudgetView(None).html()
+    assert "cost" not in BudgetView(BUDGET).text() and "no model calls yet in this thread" in BudgetView(NO_CALL).html()
     assert (sparkline([0, 50, 100]), sparkline([])) == ("▁▄█", "")
     view = BudgetView(Budget({"system": 512, "user": 11_488}, rule_for(8_000), 1))
     assert sum(part.cells for part in view.parts) == WIDE and view.mark == 34

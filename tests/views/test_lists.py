@@ -115,7 +115,7 @@ def test_turns_with_what_was_out_of_the_ordinary():
 
 
 def test_the_status_panel():
-    info = StatusInfo("offline", 8_000, "main", 3, 14, BUDGET, (("/AGENTS.md", 46),), 2, 5, "delta",
+    info = StatusInfo("offline", 8_000, ThreadInfo("main", 3, 14), BUDGET, (("/AGENTS.md", 46),), 2, 5, "delta",
                       "interrupted before tools: %agent resume", ("no LLM",), "turn 3")  # fmt: skip
     assert status_view(info).text() == (
         "deepnb   (turn 3)\n"
@@ -129,7 +129,7 @@ def test_the_status_panel():
         "  pending  interrupted before tools: %agent resume\n"
         "no LLM"
     )
-    before = status_view(StatusInfo("m", None, "main", 0, 0, None, (), 0, 0, "delta")).text()
+    before = status_view(StatusInfo("m", None, ThreadInfo("main", 0, 0), None, (), 0, 0, "delta")).text()
     assert "no model calls yet in this thread" in before and "pending" not in before
 
 

@@ -8,7 +8,7 @@ from deepnb.engine.request import MESSAGE_TOKENS
 from deepnb.values.agent import GENERAL_PURPOSE, Listed, Spent, Subagent
 from deepnb.values.budget import Budget, rule_for
 from deepnb.values.turn import Call, ModelEnded, TextDelta, ToolEnded, ToolStarted, Usage
-from deepnb.views.budget import BudgetView
+from deepnb.views.budget import NO_CALL, BudgetView
 from deepnb.views.subagents import NONE, OFF, SubagentRow, subagent_view, subagents_view
 from deepnb.views.turn import footer_view
 from deepnb.views.turn_segments import Segments
@@ -90,11 +90,11 @@ def test_footer_and_gauge_say_what_was_by_subagents():
     assert "3 calls, 1 in subagents · 30 in / 12 cached / 6 out, 12 of these in subagents" in text
     assert "subagents" not in footer_view(Session(model=Paid(answers=["end"])).run("p")).text()
     s = played()
-    view = BudgetView(s.budget(), nested=s.subagents.spent())
+    view = BudgetView(s.budget() or NO_CALL, nested=s.subagents.spent())
     sent = [c for c in s.last.calls if not c.path][-1].budget.total
     assert view.budget.total == sent + s.count("end") + MESSAGE_TOKENS, "the last request, and its answer"
     line = "plus 12 tokens in 1 subagent call: see %agent subagents"
-    assert line in view.text() and line in view.html() and "plus " not in BudgetView(s.budget()).text()
+    assert line in view.text() and line in view.html() and "plus " not in BudgetView(s.budget() or NO_CALL).text()
 
 
 def row(name: str = "critic", **listed) -> SubagentRow:
