@@ -206,27 +206,45 @@ class ApprovalMiddleware(HumanInTheLoopMiddleware):
             schema = schema if isinstance(schema, dict) else schema.model_json_schema()
             types = {name: str(one.get("type", "")) for name, one in schema.get("properties", {}).items()}
             parameters, required = types, [str(name) for name in schema.get("required", ())]
-        asked = {"type": "tool_approval", "tool_call_id": call["id"] or "", "name": call["name"], "args": shown}
-        before = self._before(call["name"], args)
-        ours: dict[str, Any] = {"path": path, "effect": effect, "parameters": parameters, "required": required}
-        ours |= {
-            "digest": digest(call["name"], args, b"" if shown is args else _SECRET),
-            "agent": config.get("metadata", {}).get(keys.AGENT_NAME) or "",
-            "ns": config["configurable"].get(keys.NAMESPACE, ""),
-            "unreadable": approvals.is_unreadable(args, shown),
-            "before": self._sign(before) or before,
+        value: dict[str, Any] = {
+            "type": "tool_approval",
+            "tool_call_id": call["id"] or "",
+            "name": call["name"],
+            "args": shown,
+            "description": f"{call['name']} asks for approval",
+            _OURS: {
+                "digest": digest(call["name"], args, b"" if shown is args else _SECRET),
+                "agent": config.get("metadata", {}).get(keys.AGENT_NAME) or "",
+                "path": path,
+                "effect": effect,
+                "ns": config["configurable"].get(keys.NAMESPACE, ""),
+                "parameters": parameters,
+                "required": required,
+                "unreadable": approvals.is_unreadable(args, shown),
+                "before": self._sign(before := self._before(call["name"], args)) or before,
+            },
         }
-        value = {**asked, "description": f"{call['name']} asks for approval", _OURS: ours}
         return _with_signature(value, self._sign)
 
 
 def to_call(value: Mapping[str, Any], key: str, thread: str) -> PendingCall:
     """Return the call that an interrupt's value speaks of; `key` is the interrupt's id."""
-    ours, args = value[_OURS], dict(value["args"])
-    facts = (ours["agent"], tuple(ours["path"]), ours["effect"], dict(ours["parameters"]), tuple(ours["required"]))
-    call = PendingCall(value["tool_call_id"], value["name"], args, ours["digest"], key, thread, *facts)
-    allowed = approvals.UNREADABLE if ours.get("unreadable") else approvals.CALL
-    return replace(call, allowed=allowed, before=str(ours.get("before", "")))
+    ours = value[_OURS]
+    return PendingCall(
+        value["tool_call_id"],
+        value["name"],
+        dict(value["args"]),
+        ours["digest"],
+        key,
+        thread,
+        ours["agent"],
+        tuple(ours["path"]),
+        ours["effect"],
+        dict(ours["parameters"]),
+        tuple(ours["required"]),
+        approvals.UNREADABLE if ours.get("unreadable") else approvals.CALL,
+        str(ours.get("before", "")),
+    )
 
 
 def answers(decisions: Iterable[Decision], sign: Sign) -> Command[Any]:

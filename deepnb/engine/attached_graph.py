@@ -292,9 +292,12 @@ class AttachedGraph(Questions):
     def _theirs(self, values: Mapping[str, Any]) -> dict[str, Any]:
         named = {self._messages if name == keys.MESSAGES else name: value for name, value in values.items()}
         if isinstance(held := named.get(self._messages), list):
-            ours = [isinstance(m, BaseMessage) and (m.id or "").startswith(_NUMBERED) for m in held]
-            bare = (m.model_copy(update={"id": None}) if one else m for m, one in zip(held, ours, strict=True))
-            named[self._messages] = list(bare)
+            named[self._messages] = [
+                m.model_copy(update={"id": None})
+                if isinstance(m, BaseMessage) and (m.id or "").startswith(_NUMBERED)
+                else m
+                for m in held
+            ]
         return named
 
     def _ours(self, values: Any) -> dict[str, Any]:

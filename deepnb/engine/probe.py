@@ -136,17 +136,26 @@ def offload(event: Mapping[str, Any] | None) -> Offload | None:
         return None
     message = event["summary_message"]
     held = message.additional_kwargs
-    tokens, flush = held.get("tokens") or (0, 0), held.get("flush")
+    before, after = held.get("tokens") or (0, 0)
+    flush = held.get("flush")
     summary = message_text(message).partition((held.get("pinned") or ["\0"])[0])[0]
     start, end = summary.find("<summary>"), summary.rfind("</summary>")
     if 0 <= start < end:  # without the words that upstream puts around it
         summary = summary[start + len("<summary>") : end].strip()
-    at, cause = held.get("summarized_at", ""), held.get("cause", "trigger")
-    anchors, hidden = (tuple(Anchor(*a) for a in held.get(part) or ()) for part in ("anchors", "hidden"))
-    noted = Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None
-    messages, more = (int(held.get(part) or 0) for part in ("messages", "more"))
-    facts = (at, cause, *tokens, anchors, hidden, noted, messages, more)
-    return Offload(event.get("file_path"), summary, event["cutoff_index"], *facts)
+    return Offload(
+        path=event.get("file_path"),
+        summary=summary,
+        cutoff=event["cutoff_index"],
+        at=held.get("summarized_at", ""),
+        cause=held.get("cause", "trigger"),
+        before=before,
+        after=after,
+        anchors=tuple(Anchor(*a) for a in held.get("anchors") or ()),
+        hidden=tuple(Anchor(*a) for a in held.get("hidden") or ()),
+        more=int(held.get("more") or 0),
+        flush=Flush(flush["file"], tuple(flush["lines"]), flush["how"]) if flush else None,
+        messages=int(held.get("messages") or 0),
+    )
 
 
 # -- skills in the shapes the engine keeps them in: the catalog of its state, and one put before a prompt
@@ -166,8 +175,11 @@ def pinned_message(skill: Skill, body: str, message_id: str) -> HumanMessage:
     """Return a skill's body as a message that is nobody's request, in the shape upstream pins one."""
     name, path = html.escape(skill.name), html.escape(skill.path)
     marker = {"name": skill.name, "path": skill.path, "description": skill.description}
-    text, held = f'<skill name="{name}" path="{path}">\n{body}\n</skill>', {"lc_source": PINNED, "skill": marker}
-    return HumanMessage(text, id=message_id, additional_kwargs=held)
+    return HumanMessage(
+        f'<skill name="{name}" path="{path}">\n{body}\n</skill>',
+        id=message_id,
+        additional_kwargs={"lc_source": PINNED, "skill": marker},
+    )
 
 
 def pinned_name(text: str) -> str:

@@ -325,37 +325,49 @@ def complete_names(
     # By their types, so that none of their code runs: chat models and compiled graphs, functions and LangChain's tools.
     types = {name: type(value) for name, value in variables.items()}
     turns = [str(turn) for turn in range(len(session.turns), 0, -1)]
-    usable = (n for n, one in types.items() if hasattr(one, "_llm_type") or hasattr(one, "get_state_history"))
-    callable_ = (n for n, one in types.items() if issubclass(one, FunctionType) or hasattr(one, "args_schema"))
-    notes = (path for path in snapshot.files if path.endswith(".md"))
-    written = (path.split("/")[-2] for path in snapshot.files if path.endswith("/SKILL.md"))
-    tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
-    names: dict[str, Callable[[], Iterable[str]]] = {
-        "model": lambda: (*EXAMPLES, *usable),
-        "provider": lambda: (name for name, one in PROVIDERS.items() if one.typed),
-        "thread": lambda: (*session.workspace.threads.names, *threads),
-        "job": lambda: (str(job.number) for job in vars(session).get("jobs", ())),
-        "turn": lambda: turns,
-        "call": lambda: (*turns, *(f"{turn}.{call}" for turn, call in reversed(session.requests()))),
-        **dict.fromkeys(("path", "place", "file"), lambda: dict.fromkeys((*memory.sources, *notes))),
-        "source": lambda: ("user", "project", *paths(memory.joined)),
-        "change": lambda: (entry.id for entry in reversed(memory.log_entries())),
-        "pending": lambda: (held.id for held in memory.pending()),
-        "messages": lambda: (*(str(n) for n in range(len(session.history()), 0, -1)), "none"),
-        "skill": lambda: dict.fromkeys((*(skill.name for skill in snapshot.skills if skill.name), *written)),
-        "bundled": lambda: (skill.name for skill in skills.bundled()),
-        "subagent": session.subagents.names,
-        "subagents": lambda: ("add", "remove", *session.subagents.names()),
-        "tool": lambda: session.approvals.known,
-        # the user's, and the MCP servers: what can be removed
-        "own tool": lambda: (*session.tools.names, *(server.name for server in session.tools.servers)),
-        "function": lambda: callable_,
-        # as a prompt names it, `{table[column]}`
-        "column": lambda: (f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200]),
-        "tools": lambda: TOOL_WORDS,
-        "recording": lambda: ("stop",),
-    }
-    return names.get(kind, tuple)()
+    match kind:
+        case "model":
+            usable = (n for n, one in types.items() if hasattr(one, "_llm_type") or hasattr(one, "get_state_history"))
+            return (*EXAMPLES, *usable)
+        case "provider":
+            return (name for name, one in PROVIDERS.items() if one.typed)
+        case "thread":
+            return (*session.workspace.threads.names, *threads)
+        case "job":
+            return (str(job.number) for job in vars(session).get("jobs", ()))
+        case "turn":
+            return turns
+        case "call":
+            return (*turns, *(f"{turn}.{call}" for turn, call in reversed(session.requests())))
+        case "path" | "place" | "file":
+            return dict.fromkeys((*memory.sources, *(path for path in snapshot.files if path.endswith(".md"))))
+        case "source":
+            return ("user", "project", *paths(memory.joined))
+        case "change":
+            return (entry.id for entry in reversed(memory.log_entries()))
+        case "pending":
+            return (held.id for held in memory.pending())
+        case "messages":
+            return (*(str(n) for n in range(len(session.history()), 0, -1)), "none")
+        case "skill":
+            written = (path.split("/")[-2] for path in snapshot.files if path.endswith("/SKILL.md"))
+            return dict.fromkeys((*(skill.name for skill in snapshot.skills if skill.name), *written))
+        case "bundled":
+            return (skill.name for skill in skills.bundled())
+        case "subagent":
+            return session.subagents.names()
+        case "subagents":
+            return ("add", "remove", *session.subagents.names())
+        case "tool":
+            return session.approvals.known
+        case "own tool":  # the user's, and the MCP servers: what can be removed
+            return (*session.tools.names, *(server.name for server in session.tools.servers))
+        case "function":
+            return (n for n, one in types.items() if issubclass(one, FunctionType) or hasattr(one, "args_schema"))
+        case "column":  # as a prompt names it, `{table[column]}`
+            tables = ((name, Table(value)) for name, value in variables.items() if is_table(value))
+            return (f"{{{name}[{column}]}}" for name, table in tables for column in table.names[:200])
+    return {"tools": TOOL_WORDS, "recording": ("stop",)}.get(kind, ())
 
 
 class _Variables(Mapping[str, Any]):

@@ -1,9 +1,8 @@
 """A session and its parts as pictures: what the magics show, and what a value shows of itself in a cell."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
 
 from deepnb.running.sources import at_hand
 from deepnb.session.memory import SessionMemory
@@ -41,16 +40,39 @@ def picture(value: object) -> View:
     if (where := pictures().get((type(value).__module__, type(value).__qualname__))) is not None:
         view: View = getattr(import_module(where[0]), where[1])(value)
         return view
-    for kind in type(value).__mro__:
-        if kind in _BRIEF:
-            made, rest = _BRIEF[kind]
-            return brief(made(value), rest=rest)
     match value:
+        case Session():
+            return brief(status_picture(value), rest="all of it: %agent")
+        case SessionMemory():
+            return brief(memory_picture(value), rest="all of it: %memory")
+        case SessionSkills():
+            return brief(skills_picture(value), rest="all of it: %skills")
+        case SessionSubagents():
+            return brief(subagents_picture(value), rest="all of it: %agent subagents")
+        case Files():
+            paths = table_view(("path",), [(path,) for path in value], counted(len(value), "file"))
+            return brief(paths, rest="all paths: list(session.files)")
+        case Budget():
+            return brief(BudgetView(value), rest="all of it: %agent budget")
+        case Offload():
+            return brief(compaction_view(value), rest="all of it: %agent history")
         case Turn():
             return turn_value(value)
+        case ModelInfo() | ModelInfos():
+            models = models_view([value] if isinstance(value, ModelInfo) else value)
+            return brief(models, rest="all of it: %agent models")
+        case Turns():
+            return brief(turns_view(value), rest="all turns: %agent turns")
+        case ThreadInfo() | ThreadInfos():
+            threads = threads_view([value] if isinstance(value, ThreadInfo) else value)
+            return brief(threads, rest="all threads: %agent threads")
+        case HistorySections():
+            return brief(history_view(value), rest=WHERE)
         case Xray():
             view = replace(XrayView(value), brief=True)
             return brief(view, rest=view.where)
+        case Stack():
+            return brief(stack_view(value), rest="what each layer does: %agent graph")
         case FileDiff() | FileDiffs():
             diffs = [value] if isinstance(value, FileDiff) else value
             title = f"diff of {len(diffs):,} files" if len(diffs) > 1 else "diff"
@@ -161,26 +183,3 @@ def subagents_picture(subagents: SessionSubagents) -> Picture:
 
 def subagent_row(subagents: SessionSubagents, listed: Listed, spent: Spent) -> SubagentRow:
     return SubagentRow(listed, subagents.tools_of(listed.agent), subagents.model_of(listed.agent), spent)
-
-
-def _paths(files: Files) -> View:
-    return table_view(("path",), [(path,) for path in files], counted(len(files), "file"))
-
-
-_BRIEF: Mapping[type, tuple[Callable[[Any], View], str]] = {
-    Session: (status_picture, "all of it: %agent"),
-    SessionMemory: (memory_picture, "all of it: %memory"),
-    SessionSkills: (skills_picture, "all of it: %skills"),
-    SessionSubagents: (subagents_picture, "all of it: %agent subagents"),
-    Files: (_paths, "all paths: list(session.files)"),
-    Budget: (BudgetView, "all of it: %agent budget"),
-    Offload: (compaction_view, "all of it: %agent history"),
-    HistorySections: (history_view, WHERE),
-    Stack: (stack_view, "what each layer does: %agent graph"),
-    Turns: (turns_view, "all turns: %agent turns"),
-    ModelInfo: (lambda one: models_view([one]), "all of it: %agent models"),
-    ModelInfos: (models_view, "all of it: %agent models"),
-    ThreadInfo: (lambda one: threads_view([one]), "all threads: %agent threads"),
-    ThreadInfos: (threads_view, "all threads: %agent threads"),
-}
-"""What is shown of a value: what makes its picture, and where all of it is."""

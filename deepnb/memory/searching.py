@@ -108,8 +108,12 @@ class MemorySearch:
             below = backend.glob("**/*.md", NOTES).matches or ()
             versions = {found["path"]: None for found in below if not found.get("is_dir")}
         before, texts = self._read
-        pairs = () if versions is before else ((path, v, before.get(path)) for path, v in versions.items())
-        changed = [path for path, now, old in pairs if now is None or (now is not old and now != old)]
+        changed = []
+        if versions is not before:
+            for path, version in versions.items():
+                old = before.get(path)
+                if version is None or (version is not old and version != old):
+                    changed.append(path)
         shown = sorted(path for path in changed if searched(path) and "/." not in path)
         found = backend.download_files([LONG_TERM, *shown])
         read = {one.path: utf8(one.content) for one in found}

@@ -75,10 +75,17 @@ class KeptTurns:
         writer = Writer(put)
         others = {p: put(text) for p, text in state.files.items() if shared(p)}
         last = state.messages[-1].id if state.messages else None
-        plain: dict[str, Any] = {"thread": state.thread, "checkpoint": state.checkpoint, "next": list(state.next)}
-        plain |= {"messages": len(state.messages), "last": last, "others": put(dumps(others)), "offload": None}
-        held = {"memory": dict(state.memory), "skills": state.skills, "offload": state.offload}
-        plain |= {name: put(dumps(writer.plain(value))) for name, value in held.items() if value is not None}
+        plain = {
+            "thread": state.thread,
+            "checkpoint": state.checkpoint,
+            "messages": len(state.messages),
+            "last": last,
+            "next": list(state.next),
+            "memory": put(dumps(writer.plain(dict(state.memory)))),
+            "skills": put(dumps(writer.plain(state.skills))),
+            "offload": put(dumps(writer.plain(state.offload))) if state.offload else None,
+            "others": put(dumps(others)),
+        }
         self._states[id(state)] = state, plain
         return plain
 
@@ -165,10 +172,14 @@ def turns_of(
         log, done = log.replace_from(len(log), [to_message(m) for m in messages[done:start]]), start
         begin = begun.get(messages[at].id or "")
         places = ((begin.before, begin.first), (begin.ended, begin.ended)) if begin else ((None, None), (None, None))
-        texts = (partial(files_at, Snapshot(thread.name, checkpoint=place), seen) for place, seen in places)
         before, ended = (
-            Snapshot(thread.name, LazyMapping(read), messages=log, checkpoint=place)
-            for read, (place, _) in zip(texts, places, strict=True)
+            Snapshot(
+                thread.name,
+                LazyMapping(partial(files_at, Snapshot(thread.name, checkpoint=place), seen)),
+                messages=log,
+                checkpoint=place,
+            )
+            for place, seen in places
         )
         if made:
             made[-1] = replace(made[-1], after=ended)

@@ -104,12 +104,19 @@ class Threads:
         return ThreadInfos(self.info(self[name]) for name in self.names)
 
     def info(self, thread: Thread) -> ThreadInfo:
-        sizes = (len(thread.turns), len(thread.snapshot.messages), thread is self._current.thread)
-        made = (thread.parent, thread.scope.empty, thread.scope.shared)
-        compacted = tuple(turn.number for turn in thread.turns for _ in range(turn.compacted))
-        waits = sum(call.key not in thread.decided for call in thread.asked)
-        prompts = tuple(turn.first_words for turn in thread.turns[-LISTED:])
-        return ThreadInfo(thread.name, *sizes, *made, compacted, thread.rewound, waits, prompts)
+        return ThreadInfo(
+            thread.name,
+            len(thread.turns),
+            len(thread.snapshot.messages),
+            thread is self._current.thread,
+            thread.parent,
+            thread.scope.empty,
+            thread.scope.shared,
+            tuple(turn.number for turn in thread.turns for _ in range(turn.compacted)),
+            thread.rewound,
+            sum(call.key not in thread.decided for call in thread.asked),
+            tuple(turn.first_words for turn in thread.turns[-LISTED:]),
+        )
 
     def readable(self) -> tuple[str, ...]:
         """Return the threads whose transcripts may be read where the current one is: with its memory, and no more private."""

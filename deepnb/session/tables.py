@@ -22,14 +22,29 @@ def ledger(turns: Sequence[Turn]) -> pd.DataFrame:
     """
     foreign = any(NOT_RECORDED in call.budget.parts for turn in turns for call in turn.calls)
     parts = (*PARTS, *((NOT_RECORDED,) if foreign else ()))
-    rows = []
-    for turn, call in ((one, call) for one in turns for call in one.calls):
-        used, agent = call.usage, call.agent or "/".join(call.path) or "main"
-        sent = (*(call.budget.parts.get(part, 0) for part in parts), call.budget.total, call.budget.exact)
-        share = round(used.cached / used.input, 3) if used and used.cached is not None and used.input else None
-        told = (used.input, used.cached, share, used.output, used.cost) if used else (None,) * 5
-        facts = (turn.number, call.number, call.purpose, agent, call.model or turn.model)
-        rows.append((*facts, *sent, *told, round(call.seconds, 3)))
+    rows = [
+        {
+            "turn": turn.number,
+            "call": call.number,
+            "purpose": call.purpose,
+            "agent": call.agent or ("/".join(call.path) or "main"),
+            "model": call.model or turn.model,
+            **{part: call.budget.parts.get(part, 0) for part in parts},
+            "total": call.budget.total,
+            "exact": call.budget.exact,
+            "reported": used.input if used else None,
+            "cached": used.cached if used else None,
+            "cached_share": round(used.cached / used.input, 3)
+            if used and used.cached is not None and used.input
+            else None,
+            "output": used.output if used else None,
+            "cost": used.cost if used else None,
+            "seconds": round(call.seconds, 3),
+        }
+        for turn in turns
+        for call in turn.calls
+        for used in (call.usage,)
+    ]
     reported = ["reported", "cached", "output"]
     columns = ["turn", "call", "purpose", "agent", "model", *parts, "total", "exact"]
     columns += ["reported", "cached", "cached_share", "output", "cost", "seconds"]
@@ -63,16 +78,27 @@ def transcript(lines: Sequence[Line], session: str) -> pd.DataFrame:
     """
     named = agents(lines)
     live = {line.data["id"] for line in live_messages(lines, session)}
-    rows = []
-    for line in lines:
-        data, used, path = line.data, line.data.get("usage") or {}, "/".join(line.path)
-        facts = (line.at, line.turn, data.get("role", line.type), said(line), data.get("name", ""))
-        calls = [call["name"] for call in data.get("tool_calls") or ()]
-        agent = named.get(line.path, path) if line.path else "main"
-        figures = (used.get("input"), used.get("output"), data.get("seconds"))
-        is_live = line.type == "message" and data["id"] in live
-        ids = (data.get("id", ""), data.get("parent") or "", path, line.session)
-        rows.append((*facts, calls, agent, *figures, line.type, is_live, *ids))
+    rows = [
+        {
+            "at": line.at,
+            "turn": line.turn,
+            "what": line.data.get("role", line.type),
+            "text": said(line),
+            "name": line.data.get("name", ""),
+            "calls": [c["name"] for c in line.data.get("tool_calls") or ()],
+            "agent": named.get(line.path, "/".join(line.path)) if line.path else "main",
+            "input": (line.data.get("usage") or {}).get("input"),
+            "output": (line.data.get("usage") or {}).get("output"),
+            "seconds": line.data.get("seconds"),
+            "type": line.type,
+            "live": line.type == "message" and line.data["id"] in live,
+            "id": line.data.get("id", ""),
+            "parent": line.data.get("parent") or "",
+            "path": "/".join(line.path),
+            "session": line.session,
+        }
+        for line in lines
+    ]
     names = ["at", "turn", "what", "text", "name", "calls", "agent", "input", "output", "seconds", "type", "live"]
     table = pd.DataFrame(rows, columns=[*names, "id", "parent", "path", "session"])
     return table.astype({"turn": "Int64", "input": "Int64", "output": "Int64", "seconds": "Float64"})

@@ -18,7 +18,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from deepnb.skills.frontmatter import Fields, Findings, Items, Text, Value
 from deepnb.values.agent import Finding, Skill, near, normal, wrong_name
@@ -168,8 +167,17 @@ def unreadable(path: str, why: str, detail: str | int = "") -> Checked:
 
 
 def _checked(made: _Made) -> Checked:
-    said: dict[str, Any] = {"name": "", "description": "", **made.fields, "metadata": made.metadata}
-    skill = Skill(path=made.path, problem=made.problem, allowed_tools=made.tools, notes=made.notes, **said)
+    skill = Skill(
+        made.fields.get("name", ""),
+        made.fields.get("description", ""),
+        made.path,
+        problem=made.problem,
+        license=made.fields.get("license", ""),
+        compatibility=made.fields.get("compatibility", ""),
+        metadata=made.metadata,
+        allowed_tools=made.tools,
+        notes=made.notes,
+    )
     return Checked(skill, made.findings)
 
 

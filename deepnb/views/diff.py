@@ -115,8 +115,12 @@ CONTEXT = 3
 SHOWN = 400
 """Lines of a file's diff that are shown unfolded in HTML."""
 
-_ADDED, _GONE = (f"background:{colour.format(0.13)}" for colour in (h.GREEN, h.RED))
-_GROUND = {"+": _ADDED, "-": _GONE, **dict.fromkeys("@\\", h.MUTED)}
+_GROUND = {
+    "+": f"background:{h.GREEN.format(0.13)}",
+    "-": f"background:{h.RED.format(0.13)}",
+    "@": h.MUTED,
+    "\\": h.MUTED,
+}
 _MARKS = {
     "+": ("ins", f"background:{h.GREEN.format(0.32)};border-radius:3px;text-decoration:underline"),
     "-": ("del", f"background:{h.RED.format(0.32)};border-radius:3px;text-decoration:underline"),

@@ -80,11 +80,17 @@ def thread_card(depth: int, thread: ThreadInfo) -> Picture:
 
 def turns_view(turns: Sequence[Turn], stamp: str = "") -> Picture:
     """Return the turns: what was asked and said, what it cost, what was out of the ordinary."""
-    rows = []
-    for turn in turns:
-        used, said = turn.usage, (short(turn.prompt, _WORDS), short(turn.text, _WORDS))
-        spent = f"{tokens(used.input, used.exact)} / {tokens(used.output, used.exact)}"
-        rows.append((f"{turn.number}", *said, spent, seconds(turn.seconds), ", ".join(flags(turn))))
+    rows = [
+        (
+            f"{turn.number}",
+            short(turn.prompt, _WORDS),
+            short(turn.text, _WORDS),
+            f"{tokens(turn.usage.input, turn.usage.exact)} / {tokens(turn.usage.output, turn.usage.exact)}",
+            seconds(turn.seconds),
+            ", ".join(flags(turn)),
+        )
+        for turn in turns
+    ]
     head = ("turn", "prompt", "answer", "in / out", "time", "")
     return table_view(head, rows, "turns", (0, 3, 4), NO_TURNS, stamp)
 

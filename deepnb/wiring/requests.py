@@ -46,7 +46,6 @@ _LAYERS = (
     ("deepnb", "ApprovalMiddleware", "asks for your approval before a call that can't be undone", "deepnb"),
 )  # fmt: skip
 """Classes of middleware, by the beginning of their module and their name."""
-_TOOLS = "functions that inspect the notebook, and your own"
 _MAKERS = {"deepagents": "deepagents", "langchain": "LangChain", "deepnb": "deepnb"}
 
 
@@ -58,18 +57,26 @@ def stack(middleware: Sequence[Any], tools: Sequence[str], model: str, sent: Xra
         layers.insert(0, Layer("system prompt", "describes the agent and how it works", maker, ("system",)))
     bound = {name for layer in layers for name in layer.tools}
     if rest := tuple(name for name in tools if name not in bound):
-        maker, what = ("deepnb", _TOOLS) if own else ("yours", "tools that none of its middleware brings")
-        layers.append(Layer("tools", what, maker, (), rest))
+        what = (
+            "functions that inspect the notebook, and your own" if own else "tools that none of its middleware brings"
+        )
+        layers.append(Layer("tools", what, "deepnb" if own else "yours", (), rest))
     if layers or sent:
         said = ("user", "assistant", "tool results")
         layers.append(Layer("conversation", "prompts, answers and tool results", "", said))
     if sent is None:
         return Stack(tuple(layers), model)
-    sizes = Counter[tuple[str, str]]()
+    parts = Counter[str]()
+    schemas = Counter[str]()
     for piece in sent.request:
-        sizes[piece.part, piece.label if piece.part == "tools" else ""] += piece.tokens
-    theirs = [[*((part, "") for part in one.parts), *(("tools", name) for name in one.tools)] for one in layers]
-    counted = (replace(one, tokens=sum(map(sizes.__getitem__, of))) for one, of in zip(layers, theirs, strict=True))
+        if piece.part == "tools":
+            schemas[piece.label] += piece.tokens
+        else:
+            parts[piece.part] += piece.tokens
+    counted = [
+        replace(layer, tokens=sum(parts[p] for p in layer.parts) + sum(schemas[t] for t in layer.tools))
+        for layer in layers
+    ]
     return Stack(tuple(counted), model, f"turn {sent.turn}, call {sent.call.number}", sent.call.budget.exact)
 
 
