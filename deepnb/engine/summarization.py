@@ -338,8 +338,13 @@ def _is_nested(place: Mapping[str, Any]) -> bool:
 
 
 def _update(done: Done, messages: int) -> dict[str, Any]:
-    event = {"cutoff_index": done.offload.cutoff, "summary_message": done.message, "file_path": done.offload.path}
-    return {keys.OFFLOAD: {**event, "created_at_index": messages}, keys.OFFLOAD_ID: done.session}
+    event = {
+        "cutoff_index": done.offload.cutoff,
+        "summary_message": done.message,
+        "file_path": done.offload.path,
+        "created_at_index": messages,
+    }
+    return {keys.OFFLOAD: event, keys.OFFLOAD_ID: done.session}
 
 
 def _largest(budget: Budget) -> str:

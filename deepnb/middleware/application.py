@@ -68,8 +68,16 @@ def application(directory: str | Path, **options: Any) -> CompiledStateGraph[Any
     stored = (*names, *folders, *shipped)
     backend = MemoryStoreBackend(stored)
     does, policy = effects(chosen, there, backend.undoable), policy_of(chosen.approve)
-    how: dict[str, Any] = {"offered": set(), "problem": does.problem, "before": partial(does.state, backend)}
-    ask = partial(AnsweredMiddleware, lambda: policy, does.of, lambda: writer().agent, **how)
+    problem, state = does.problem, partial(does.state, backend)
+    ask = partial(
+        AnsweredMiddleware,
+        lambda: policy,
+        does.of,
+        lambda: writer().agent,
+        offered=set(),
+        problem=problem,
+        before=state,
+    )
     search = partial(MemorySearch, nothing)  # an index for one search: whose memory it is depends on the run
     layers = _LimitedLayers(chosen, now, search, _Guard(backend, paths=stored), ask(), ask(seal=True))
     files, nested = (ScopedBackend(backend, scope) for scope in (lambda: MAIN, lambda: MAIN.inside))

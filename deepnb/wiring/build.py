@@ -56,14 +56,14 @@ def agent(
     offered: Tools,
     files: Any,
     nested_files: Any,
+    *,
     first: Sequence[Any] = (),
-    **kept: Any,
+    checkpointer: Any = None,
+    store: Any = None,
 ) -> tuple[Any, tuple[Any, ...], Sequence[Any], Mapping[str, Measured]]:
     """Return (the agent of these layers, its middleware, its own tools, subagent -> its own model).
 
-    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in
-    force, which see `nested_files`; `first` is middleware outside of all other, `kept` the checkpointer and the store,
-    if there are any.
+    All that adds to the prompt is outside of compaction, so that the trigger counts it. `agents` are the subagents in force, which see `nested_files`; `first` is middleware outside of all other.
     """
     options, tools = layers.options, offered(mine)
     task, nested = _delegation(layers, agents, nested_files, mine, offered)
@@ -74,8 +74,8 @@ def agent(
     structured = () if form is None else (StructuredMiddleware(form),)
     stack = (*memory[:-1], *layers.skills(files, mine), *structured, *common, *own)
     if tool_text(options, mine) == "lean":  # all but a few tools, and the user's own, are left out of its requests
-        shown = {*LEAN, *(name for name, _ in own_tools(options, ()))}
-        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *shown)}
+        kept = {*LEAN, *(name for name, _ in own_tools(options, ()))}
+        others = {t.name: t for t in (*_tools_of(stack), *tools) if getattr(t, "name", None) not in (None, *kept)}
         lean = LeanToolsMiddleware(others, layers.guard.whole, offered=MORE_TOOLS not in options.tools_off)
         stack = (lean, *stack) if others else stack
     stack = (*first, *stack)
@@ -87,7 +87,8 @@ def agent(
         middleware=stack,
         response_format=None if form is None else form.strategy(),
         state_schema=KernelState,
-        **kept,
+        checkpointer=checkpointer,
+        store=store,
     ).with_config({"recursion_limit": 10_000})
     return graph, stack, tools, nested
 
@@ -172,13 +173,22 @@ def _graph(
             raise NotFoundError(what, f"use one of {', '.join(known)}")
         chosen = [by_name.get(t) if isinstance(t, str) else t for t in agent.tools]
         offered = described([tool for tool in chosen if tool is not None])
-    stack: list[Any] = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
+    skills = [_NamedSkills(backend, agent.skills, options.skills)] if agent.skills else []
     called = task if names is None or TASK in names else None
-    stack += layers.common(backend, model, names=names, task=called)
-    stack += layers.own(more.get("middleware", ()), model)
-    form = {"response_format": more["response_format"]} if "response_format" in more else {}
-    said = {key: getattr(agent, key) for key in ("name", "description", "system_prompt")}
-    return nested_graph({**said, "model": model.model, "tools": list(offered), "middleware": stack, **form})
+    spec = {
+        "name": agent.name,
+        "description": agent.description,
+        "system_prompt": agent.system_prompt,
+        "model": model.model,
+        "tools": list(offered),
+        "middleware": [
+            *skills,
+            *layers.common(backend, model, names=names, task=called),
+            *layers.own(more.get("middleware", ()), model),
+        ],
+        **{key: more[key] for key in ("response_format",) if key in more},
+    }
+    return nested_graph(spec)
 
 
 class _NamedSkills(SkillsMiddleware):
@@ -235,8 +245,16 @@ def build(options: Options, host: Host, agents: Sequence[Subagent] = ()) -> Buil
 
     there = in_force(options, agents)
     does = effects(options, there, host.undoable)
-    how: dict[str, Any] = {"offered": set(), "problem": does.problem, "before": partial(does.state, guarded)}
-    ask = partial(ApprovalMiddleware, host.policy, does.of, lambda: writer().agent, sign=host.sign, **how)
+    ask = partial(
+        ApprovalMiddleware,
+        host.policy,
+        does.of,
+        lambda: writer().agent,
+        offered=set(),
+        problem=does.problem,
+        sign=host.sign,
+        before=partial(does.state, guarded),
+    )
     guard = GuardMiddleware(guarded, options.eviction_threshold, host.restorer.whole)
     layers = Layers(options, host.now, host.search, guard, ask(), ask(seal=True), host.prunes)
     files, nested = ScopedBackend(guarded, host.scope), ScopedBackend(guarded, lambda: host.scope().inside)
