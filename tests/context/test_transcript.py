@@ -106,13 +106,13 @@ def test_a_thread_that_grows_is_told_once_and_a_nested_agents_messages_hang_from
     assert [data.get("text") for _, data, _ in written if data.get("id") == "b"] == ["x", "y"]
     assert not list(chain.event(Added(said("b", "y"))))
     chain = Chain()
-    written = told(
+    lines = told(
         chain, Added(said("ask", "", "task-1")), ToolStarted("task-1", "task", {}),
         Added(said("n1", "", "c1"), ("task-1",)), ToolStarted("c1", "ls", {}, ("task-1",)),
         ToolEnded("c1", "ls", "two files", "ok", 0.1, ("task-1",)), Added(said("n2", "two"), ("task-1",)),
         ToolEnded("task-1", "task", "two", "ok", 0.2), Added(said("result", "two", role="tool", of="task-1")),
     )  # fmt: skip
-    parents = {data["id"]: data["parent"] for type_, data in written if type_ == "message"}
+    parents = {data["id"]: data["parent"] for type_, data in lines if type_ == "message"}
     assert parents == {"ask": None, "n1": "ask", "task-1/c1": "n1", "n2": "task-1/c1", "result": "ask"}
 
 

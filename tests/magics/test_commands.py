@@ -370,9 +370,9 @@ def test_what_a_row_says_and_what_is_to_be_mended_in_text_and_html():
     assert "from mine, overrides" in view.html()
     # In a DataFrame it was cut after fifty characters, what to write first of all.
     long = "write " + "name: a-good-one " * 20
-    view = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
-    assert view.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
-    assert view.text().splitlines()[1:] == [
+    found = findings_view([Finding("/s/a/SKILL.md", 3, "<b>wrong</b>", long), Finding("/s/b", 0, "odd", "mend", False)])
+    assert found.text().split("\n")[0] == "skills to fix · 1 broken · 1 note"
+    assert found.text().splitlines()[1:] == [
         "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>", f"      {long.strip()}", "  note: /s/b: odd", "      mend",
     ]  # fmt: skip
     assert long.strip() in view.html() and "<b>wrong" not in view.html()

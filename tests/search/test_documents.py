@@ -92,8 +92,8 @@ def test_a_window_is_scored_by_how_often_words_are_asked_and_stand_in_it() -> No
     }
     index = Index()
     index.update(files)
-    for first, word in (("kiln.md", "kiln"), ("glaze.md", "glaze")):
-        assert index.search(f"how a kiln and a glaze behave, and the {word} above all")[0].path == first
+    for first, name in (("kiln.md", "kiln"), ("glaze.md", "glaze")):
+        assert index.search(f"how a kiln and a glaze behave, and the {name} above all")[0].path == first
 
 
 def test_what_looks_like_an_identifier_and_is_in_many_files_is_a_word_beside_others() -> None:

@@ -245,8 +245,8 @@ def test_chosen_messages_stand_before_the_next_prompt_once_word_for_word_in_orde
     (text,) = held(sent(model))
     assert text.count("### ") == 4
     lines = [line.data for line in s.workspace.transcripts["main"].read()[0] if line.type == "message"]
-    brought, prompt = lines[-3:-1]
-    assert (brought["source"], prompt["text"], prompt["parent"]) == ("brought_back", "now?", brought["id"])
+    again, prompt = lines[-3:-1]
+    assert (again["source"], prompt["text"], prompt["parent"]) == ("brought_back", "now?", again["id"])
 
 
 @every_row(("section", "numbers", "words"), [

@@ -244,9 +244,9 @@ def test_a_terminal_prints_as_it_comes_and_a_quiet_turn_shows_the_end_alone() ->
     assert lines[3].startswith("⇣ context compacted") and "They spoke." in lines[4]
     assert lines[5:] == ["note: by the way", "", "A tree.", "", "the end"]
     cell = Cell()
-    turn = QuietTurn(cell)
-    add(turn, tool(1))
-    turn.finish(END)
+    quiet = QuietTurn(cell)
+    add(quiet, tool(1))
+    quiet.finish(END)
     assert cell.last == ["the end"]
     assert isinstance(turn_display(Cell(), hz=15), NotebookTurn)
     assert isinstance(turn_display(Terminal(), hz=15), TerminalTurn)
