@@ -375,4 +375,4 @@ def test_what_a_row_says_and_what_is_to_be_mended_in_text_and_html():
     assert found.text().splitlines()[1:] == [
         "  broken: /s/a/SKILL.md, line 3: <b>wrong</b>", f"      {long.strip()}", "  note: /s/b: odd", "      mend",
     ]  # fmt: skip
-    assert long.strip() in view.html() and "<b>wrong" not in view.html()
+    assert long.strip() in found.html() and "<b>wrong" not in found.html()
