@@ -397,10 +397,6 @@ class Session(SessionContext):
         background: such a call ends the job until it is decided. What the job writes to memory is merged with the
         session's once it has ended, and `session.switch(job.thread)` continues in its thread.
         """
-        if options.get("images"):
-            from deepnb.workshop.images import prompt_images
-
-            options["images"] = prompt_images(options["images"])
         return self.jobs.start(prompt, **options)
 
     def compare(

@@ -18,7 +18,6 @@ from deepnb.values.approvals import Policy, Rule, policy_of
 from deepnb.values.code import CODE_TOOLS
 from deepnb.values.errors import DeepnbError, InvalidError, LimitError, NotFoundError
 from deepnb.values.events import Activity
-from deepnb.values.image import PromptImage
 from deepnb.values.text import excerpt, short_repr
 from deepnb.values.turn import Event, Turn
 from deepnb.wiring.options import Options
@@ -211,19 +210,8 @@ class Jobs(Sequence[Job]):
             raise NotFoundError(f"no job {number}", "%agent jobs lists them")
         return self._jobs[number - 1]
 
-    def start(
-        self,
-        prompt: str,
-        *,
-        model: Any = None,
-        thread: str | None = None,
-        max_steps: int | None = None,
-        cell: str | None = None,
-        images: Sequence[PromptImage] = (),
-        response_format: Any = None,
-        reader: Reader | None = None,
-    ) -> Job:
-        """Run a prompt in the background, in a fork of a thread."""
+    def start(self, prompt: str, *, thread: str | None = None, reader: Reader | None = None, **options: Any) -> Job:
+        """Run a prompt in the background, in a fork of a thread; the options are those of `Session.start`."""
         work, reader = self._workspace, reader or Reader()
         work.current.idle()
         if not prompt.strip():
@@ -241,9 +229,8 @@ class Jobs(Sequence[Job]):
         apart.keep_with(work)
         apart.home.share(work.home)
         apart.transcripts.share(work.transcripts[fork.name])
-        options = {"model": model, "max_steps": max_steps, "cell": cell, "response_format": response_format}
         try:
-            stream = JobStream(lambda notify: Runner(apart).stream(prompt, images=images, notify=notify, **options))
+            stream = JobStream(lambda notify: Runner(apart).stream(prompt, notify=notify, **options))
             job = Job(number, prompt, source.name, fork, work.current, stream)
         except BaseException:
             work.threads.remove(fork)
