@@ -27,9 +27,8 @@ NOT_TEMPLATES = {
 """Files whose strings are data about language."""
 
 PROMPTS = {
-    "memory/guarding.py": {"GUIDELINES"}, "models/teaching/conversation.py": {"_STOP_WORDS"},
-    "search/reading.py": {"_VERBS"}, "memory/flush.py": {"PROMPT"}, "models/teaching/recall.py": {"_GENERIC"},
-    "engine/approvals.py": {"EDITED"},
+    "models/teaching/conversation.py": {"_STOP_WORDS"}, "search/reading.py": {"_VERBS"}, "memory/flush.py": {"PROMPT"},
+    "models/teaching/recall.py": {"_GENERIC"}, "engine/approvals.py": {"EDITED"},
 }  # fmt: skip
 """Names of what a model is sent and no user is shown, and of words to recognise a request by."""
 

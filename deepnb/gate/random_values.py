@@ -260,7 +260,7 @@ def _words(name: str) -> list[str]:
 def secrecy(name: str, value: str) -> str:
     """Return why a value in code is not to be given away, by its name or by chance, or ""; stricter than what is masked in a text."""
     words = frozenset(_words(name))
-    if value != value.strip() or not 4 <= len(value) <= 512 or words & (_NO_SECRETS | _SAYS):
+    if value != value.strip() or not 4 <= len(value) <= 512 or words & _NO_SECRETS or words & _SAYS:
         return ""
     of_other_things = {"key", "keys", "token", "tokens", "salt", "seed", "login", "license", "licence"}
     if words & (_SECRECY - of_other_things) and shapes.quoted_password_like(value):

@@ -131,8 +131,8 @@ def token_like(value: str) -> bool:
     """Return whether the value of `token = ...` is a token, not a word, a number, a path or code."""
     if len(value) < 8 or len(value.split(None, 1)) != 1 or value.isdigit() or stand_in(value):
         return False
-    longest = max(map(len, _PIECES().findall(value)), default=0)
-    if (code := _CODE().match(value)) and (code[0][-1] in "([{:" or longest < 16):
+    code = _CODE().match(value)
+    if code and (code[0][-1] in "([{:" or max(map(len, _PIECES().findall(value)), default=0) < 16):
         return False
     if _FILE().search(value[-64:]) or is_name(value) or _NUMBER().fullmatch(value):
         return False
@@ -175,9 +175,9 @@ def _words_and_sign(value: str) -> bool:
 
 def _is_code(value: str, quoted: bool = False) -> bool:
     """Return whether a value is a call, an index or, without quotes, an attribute."""
-    code = _CODE().match(value)
-    attribute = not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
-    return code is not None and (code[0][-1] in "([{:" or attribute)
+    if (code := _CODE().match(value)) is None or code[0][-1] in "([{:":
+        return code is not None
+    return not (quoted or _turns(value) > 3 or (_drawn(value) and _PIECES().search(value)))
 
 
 def _drawn(value: str) -> bool:

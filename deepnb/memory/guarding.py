@@ -37,8 +37,6 @@ Form = Literal["lean", "short", "full"]
 _WORDS = Path(__file__).with_name("guidelines.md").read_text(encoding="utf-8").removeprefix("# ").rstrip("\n")
 _FORMS = dict(form.split("\n\n", 1) for form in _WORDS.split("\n\n# "))
 """What the agent is told of its memory files: in full, for a small window, for the smallest, and without file tools."""
-GUIDELINES = _FORMS["full"]
-
 
 _TAG = re.compile(rf"<(?={'|'.join(t[1:] for t in (MEMORY_OPEN, MEMORY_CLOSE, GUIDELINES_OPEN, GUIDELINES_CLOSE))})")
 """What in a memory file would begin or end the block: `</agent_memory>`."""

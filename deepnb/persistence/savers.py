@@ -122,8 +122,8 @@ class RedactedSaver(BaseCheckpointSaver[Any]):
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
         return self.put(config, checkpoint, metadata, new_versions)
 
-    async def aput_writes(self, *write: Any, **how: Any) -> None:
-        self.put_writes(*write, **how)
+    async def aput_writes(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+        self.put_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         self.delete_thread(thread_id)

@@ -111,12 +111,15 @@ def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """Yield the pieces of a section in chunks, parted at blank lines where that can be."""
     held: list[Piece] = []
     for piece in pieces:
-        end, most = (held[-1].b, CHUNK * 0.6) if held and piece is _BLANK else (piece.b, CHUNK)  # a good place to part
-        if held and end - held[0].a > most:
+        if piece is _BLANK:  # a good place to part
+            if held and held[-1].b - held[0].a > CHUNK * 0.6:
+                yield held
+                held = []
+            continue
+        if held and piece.b - held[0].a > CHUNK:
             yield held
             held = []
-        if piece is not _BLANK:
-            held.append(piece)
+        held.append(piece)
     if held:
         yield held
 

@@ -126,15 +126,15 @@ class _Found:
         for a, b, span in sorted(self.places, key=lambda place: place[0]):
             gap = text[end:a].lower().strip(" ,，(（") if out else None
             whole = [one.first.replace(month=12, day=31) == one.last and not one.yearly for one in (*out[-1:], span)]
-            between = _BETWEEN.search(text, 0, max(end, 0))
             weekdays = [bool(_WEEKDAY.search(part)) for part in (text[begin:end], text[a:b])]
+            between = end >= 0 and _AND.fullmatch(text, end, a) and _BETWEEN.search(text, 0, end)
             if gap in _NEXT and out[-1].yearly != span.yearly and any(whole):  # May last year, 去年五月
                 one, year = (span, out.pop()) if span.yearly else (out.pop(), span)
                 span = replace(_in_year(one, year.first.year), yearly=False)
             elif gap in _NEXT and weekdays[0] != weekdays[1]:  # Tuesday, 4 May: of the two the date counts
                 other = out.pop()
                 span = span if weekdays[0] else other
-            elif out and (_TO.fullmatch(text, end, a) or (between and _AND.fullmatch(text, end, a))):
+            elif out and (between or _TO.fullmatch(text, end, a)):
                 span = _joined(out.pop(), span, today, all(weekdays))
             elif _SINCE.search(text[:a]) or _SINCE.match(text[a:b]) or text[b:].startswith("以来"):
                 first = _in_year(span, span.first.year - (span.first > today)).first if span.yearly else span.first

@@ -76,12 +76,11 @@ def _with_options_of(
     given = [one for one in signature(method).parameters.values() if one.name not in without]
     listed = [one if one.name in ("self", "unknown") else one.replace(**changes) for one in given]
     known = signature(method).replace(parameters=listed)
-    names = known.parameters.keys() - {"unknown"}
 
     def spelled(made: Callable[..., T]) -> Callable[P, T]:
         @wraps(made)
         def checked(*args: P.args, **options: P.kwargs) -> T:
-            unknown = {name: value for name, value in options.items() if name not in names}
+            unknown = {key: value for key, value in options.items() if key == "unknown" or key not in known.parameters}
             known_only(f"Session.{made.__name__}", known.parameters, unknown)
             return made(*args, **options)
 

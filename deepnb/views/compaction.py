@@ -93,7 +93,7 @@ def facts_html(offload: Offload, terms: SearchTerms = NO_TERMS) -> h.Html:
 
 
 def _summary(offload: Offload) -> str:
-    """Return the summary, or that there is none; another program's may be encrypted."""
+    """Return the summary, or the words that there is none. The summary of another program may be encrypted."""
     return offload.summary.strip() or ("no summary that can be read" if offload.foreign else "no summary")
 
 

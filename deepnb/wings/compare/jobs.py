@@ -157,11 +157,11 @@ class Job:
 
         def run() -> None:
             try:
-                read(self._stream)
+                # `stop` raises KeyboardInterrupt; the turn, which `close` records, says that it was interrupted and where.
+                with suppress(KeyboardInterrupt):
+                    read(self._stream)
             except DeepnbError as error:
                 self.problem = error
-            except KeyboardInterrupt:
-                pass  # `stop` raised it; the turn, which `close` records, says that it was interrupted and where
             finally:
                 self._stream.close()
                 self._turn = self._stream.turn
