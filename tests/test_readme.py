@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-from tests.support.badges import MARK, badges, project_urls, with_badges
 from tests.support.kernels import Pool, Ran
 from tests.support.notebooks import HERE
-from tests.support.tables import every_row
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = dict(re.findall(r"^<!-- (\w+) -->\n```\w*\n(.*?)```$", README, re.DOTALL | re.MULTILINE))
@@ -131,22 +129,3 @@ def test_all_extras_are_in_one_table() -> None:
     assert sorted(named) == sorted(project["optional-dependencies"])
     installed = {name for names in re.findall(r'"\.\[([a-z,]+)\]"', README) for name in names.split(",")}
     assert installed == {"lab", "test"}
-
-
-def test_the_badges_are_those_of_the_project_and_of_an_address() -> None:
-    assert with_badges(README, badges(project_urls())) == README
-    line = badges({"Documentation": "https://docs.example.org", "Repository": "https://github.com/ada/deepnb.git"})
-    assert re.findall(r"\]\((https://\S+?)\)", line) == [
-        "https://mybinder.org/badge_logo.svg",
-        "https://mybinder.org/v2/gh/ada/deepnb/HEAD?labpath=notebooks%2F00_start_here.ipynb",
-        "https://colab.research.google.com/assets/colab-badge.svg",
-        "https://colab.research.google.com/github/ada/deepnb/blob/HEAD/notebooks/00_start_here.ipynb",
-    ]
-    written = with_badges(README, line)
-    assert written.count(f"{MARK}\n{line}\n\n") == 1
-    assert with_badges(written, "") == with_badges(README, "")
-
-
-@every_row("urls", [{}, {"Documentation": "https://docs.example.org"}])
-def test_without_an_address_there_are_no_badges(urls: dict[str, str]) -> None:
-    assert badges(urls) == ""
