@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from deepnb import __version__
 from tests import ROOT
@@ -74,6 +77,44 @@ def test_the_sdist_makes_the_same_wheel(archives: dict[str, Path], tmp_path: Pat
     again = built(tmp_path / "wheel", "wheel", source)
     contents = [{n: z.read(n) for n in z.namelist()} for z in map(zipfile.ZipFile, (archives["wheel"], again))]
     assert contents[0] == contents[1] and len(contents[0]) > 300
+
+
+@pytest.mark.nightly
+def test_the_wheel_alone_gives_the_tour_without_a_network(archives: dict[str, Path], tmp_path: Path) -> None:
+    python = environment(tmp_path / "env", [str(archives["wheel"])]) / "python"
+    command = ["unshare", "-n", str(python), "-I", "-m", "deepnb", "tour", "--fast"]
+    ran = subprocess.run(command, cwd=tmp_path, env={"HOME": str(tmp_path)}, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert '"The user prefers metric units with one decimal place" (/AGENTS.md)' in ran.stdout
+
+
+def test_readme_names_what_all_brings_under_a_licence_that_is_not_permissive() -> None:
+    """Of all that is needed, and installed here, by what `all` needs."""
+    waiting, licences = [Requirement("deepnb[all]")], dict[str, str]()
+    for one in waiting:
+        with suppress(PackageNotFoundError):  # one of another system or Python
+            found = distribution(one.name)
+            licences[one.name] = _licence(found)
+            for needed in map(Requirement, found.requires or ()):
+                environments = [{"extra": name} for name in ("", *one.extras)]
+                applies = not needed.marker or any(map(needed.marker.evaluate, environments))
+                if applies and needed not in waiting:
+                    waiting.append(needed)
+    assert len(licences) > 150
+    reciprocal = r"GPL|\bMPL|EPL|CDDL"  # not IMPLIED
+    known = rf"Apache|BSD|ISC|MIT|PSF|Python|{reciprocal}"
+    assert [name for name, said in licences.items() if not re.search(known, said)] == []
+    asking = sorted(name for name, said in licences.items() if re.search(reciprocal, said))
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Extras\n")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"`([a-z-]{4,})`", section.rpartition("|\n")[2])) == asking
+
+
+def _licence(of: Distribution) -> str:
+    """As its metadata names it, else the first words of its text."""
+    classified = [one for one in of.metadata.get_all("Classifier") or () if one.startswith("License ::")]
+    named = [of.metadata["License-Expression"], *classified]
+    texts = [file.read_text(encoding="utf-8")[:200] for file in of.files or () if file.parent.name == "licenses"]
+    return " ".join(filter(None, named)) or of.metadata["License"] or " ".join(texts)
 
 
 RUNTIME = (ROOT / "binder" / "runtime.txt").read_text(encoding="utf-8")
