@@ -79,10 +79,11 @@ class Meter:
     def counter(self, counter: Counter) -> None:
         self._memo = _Memo(counter, self._reports(counter))
 
-    def count(self, text: str) -> int:
-        """Tokens of a text, by the counter in use."""
+    def count(self, *texts: str) -> int:
+        """Tokens of these texts, by the counter in use."""
         with self._lock:
-            return self._current().text("", "", text, 0).tokens
+            memo = self._current()
+            return sum(memo.text("", "", text, 0).tokens for text in texts)
 
     def answer(self, message: BaseMessage) -> int:
         """Return tokens of what a model answered: its text, its calls and what it thought."""

@@ -14,7 +14,7 @@ from deepnb.engine.coroutines import in_thread
 from deepnb.engine.listen import tell_notice
 from deepnb.engine.request import compacted, is_request, message_text, still_sent, tools_by_name
 from deepnb.gate import credentials, reasons, redact
-from deepnb.memory.budget import Count, fitted, plain
+from deepnb.memory.budget import fitted, plain
 from deepnb.memory.guarding import WRITES, Form, memory_block, update_text
 from deepnb.memory.layers import layers, note_day
 from deepnb.values.errors import InvalidError, RunError
@@ -52,11 +52,14 @@ class MemoryMiddleware(AgentMiddleware):
         backend: BackendProtocol,
         sources: Sequence[str],
         budget: int,
-        count: Count,
+        count: Callable[..., int],
         today: Callable[[], str],
         form: Form = "full",
     ) -> None:
-        """`today` gives the day (YYYY-MM-DD) in the user's time zone; injected files take at most `budget` tokens."""
+        """`today` gives the day (YYYY-MM-DD) in the user's time zone; injected files take at most `budget` tokens.
+
+        `count` gives the tokens of one or more texts.
+        """
         super().__init__()
         self.sources = tuple(sources)
         self._backend = backend
@@ -199,9 +202,8 @@ class DeltaMemoryMiddleware(FreshMemoryMiddleware):
         return {keys.TOLD: now, keys.MESSAGES: [_message(update)]}
 
     def _fits(self, state: Mapping[str, Any], updates: Sequence[str]) -> bool:
-        files = self._fitted(state[keys.MEMORY])
-        block = self._count("\n\n".join(f"{f.path}\n\n{f.shown}" for f in files))
-        return block + sum(map(self._count, updates)) <= self._budget
+        block = "\n\n".join(f"{file.path}\n\n{file.shown}" for file in self._fitted(state[keys.MEMORY]))
+        return self._count(block, *updates) <= self._budget
 
     def _rebase(self, state: Mapping[str, Any], now: dict[str, str], base: int, *, anew: bool = True) -> dict[str, Any]:
         """Return the update that makes the block anew, or if not `anew` one that tells what changed since it was made."""
