@@ -29,10 +29,10 @@ def rows() -> Iterator[Row]:
     code = sum(_code_lines(text) for text in sources.values()) - docstrings
     functions = [f for tree in trees.values() for f in ast.walk(tree) if isinstance(f, Function)]
     lambdas = sum(isinstance(node, ast.Lambda) for tree in trees.values() for node in ast.walk(tree))
-    yield below("lines of the package", total, FIRST["lines"], "lines", 57_500)
-    yield below("  of code: no blanks, docstrings, comments", code, FIRST["code"], "lines", 41_000)
-    yield below("files", len(sources), FIRST["files"], "files", 360)
-    yield below("functions", len(functions), FIRST["functions"], "of them", 4_000)
+    yield below("lines of the package", total, FIRST["lines"], "lines", 60_000)
+    yield below("  of code: no blanks, docstrings, comments", code, FIRST["code"], "lines", 43_000)
+    yield below("files", len(sources), FIRST["files"], "files", 390)
+    yield below("functions", len(functions), FIRST["functions"], "of them", 4_200)
     yield below("lambdas", lambdas, None, "of them", 330)
     yield Row("private functions of 3 lines with one caller", _crumbs(trees), "of them")
     yield Row("share of docstrings", 100 * docstrings / total, "%")
@@ -41,7 +41,7 @@ def rows() -> Iterator[Row]:
         folders = path.parts[:-1] or ("(top)",)
         rooms["/".join(folders[: 2 if folders[0] == WINGS else 1])] += text.count("\n")
     main = total - sum(lines for room, lines in rooms.items() if room.startswith(WINGS) or room == "search")
-    yield below("main house: without wings and search", main, None, "lines", 42_000)
+    yield below("main house: without wings and search", main, None, "lines", 44_500)
     largest = next(room for room, _ in rooms.most_common() if room != "views")
     yield below(f"largest room but views: {largest}", 100 * rooms[largest] / total, None, "%", 12)
     for room, lines in rooms.most_common():
@@ -50,7 +50,7 @@ def rows() -> Iterator[Row]:
     span, name = max((_span(node), f"{path}: {node.name}") for path, node in every if isinstance(node, Function))
     yield Row(f"longest function: {name}", span, "lines")
     tests = sum(path.read_text(encoding="utf-8").count("\n") for path in (_ROOT.parent / "tests").rglob("*.py"))
-    yield Row("lines of the tests", tests, "lines", FIRST["tests"], tests / FIRST["tests"])
+    yield below("lines of the tests", tests, FIRST["tests"], "lines", 55_000)
 
 
 def _span(node: ast.stmt) -> int:
