@@ -69,8 +69,8 @@ def _indexed(entries: tuple[Entry, ...]) -> Index:
 
 
 def _names(one: Entry) -> set[str]:
-    """Return what an entry is called: `fork` is the name of `session.fork`, too."""
-    names = {one.name, one.name.rpartition(".")[2], f"{one.kind} {one.name}".lstrip("%")}
+    """Return what an entry is called: `fork` is the name of `session.fork`, and `tool` that of `tools`, too."""
+    names = {one.name, one.name.removesuffix("s"), one.name.rpartition(".")[2], f"{one.kind} {one.name}".lstrip("%")}
     return {name.casefold() for name in names}
 
 

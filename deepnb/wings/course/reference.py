@@ -12,8 +12,8 @@ from deepnb.wings.course.lab import notebooks
 
 TOPICS = (
     *("prompts", "python", "models", "threads", "memory", "layers", "compaction", "skills", "subagents", "approvals"),
-    *("code", "tools", "background", "compare", "tapes", "persistence", "acp", "sessions", "own-graph", "server"),
-    *("middleware", "package", "search", "front-ends"),
+    *("code", "tools", "background", "compare", "tapes", "persistence", "privacy", "acp", "sessions", "own-graph"),
+    *("server", "middleware", "package", "search", "front-ends"),
 )
 """The names that `%agent help` takes beside the subcommands, in the order in which a newcomer reads them."""
 KINDS = {"Topics": "topic", "Settings": "setting", "Options of Session": "option", "Files": "file", "Errors": "error"}
