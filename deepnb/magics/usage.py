@@ -256,7 +256,7 @@ save  file:file FILE|DIR  --from:path PATH  --yes
 rm  path:file PATH  --yes
     remove a memory file (%memory revert restores it); --yes also one on your disk
 forget  text:text TEXT  --yes
-    find a text in everything deepnb recorded; --yes deletes it there
+    find a text in everything deepnb recorded; --yes removes it there
 pending
     list the memory changes that need your approval
 accept  id:pending ID|all

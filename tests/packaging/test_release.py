@@ -44,7 +44,7 @@ def installed(archive: Path, version: str, place: Path) -> Installed:
     place.mkdir()
     if (found := interpreter(version)) is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    python = environment(place / "env", [f"deepnb[lab,sqlite] @ {archive.as_uri()}"], found) / "python"
+    python = environment(place / "env", [f"deepnb[lab] @ {archive.as_uri()}"], found) / "python"
     run = subprocess.run([python, "-I", "-c", CODE], cwd=place, capture_output=True, text=True, check=True)
     ran, made, file = run.stdout.split()
     assert ran == version and made in archive.name and Path(file).is_relative_to(place)
