@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.journal import replay
 from deepnb.backends.merge import Conflict
 from deepnb.values.turn import Notice
 from tests.support.scripted import Scripted, call
 from tests.support.shells import Shell
+from tests.support.tables import refused
 
 PATH = "/AGENTS.md"
 BEGIN = "- l1\n- x\n"
@@ -200,8 +201,7 @@ def test_keeping_both_settles_it_in_every_kernel(two: Pair):
     last = two.s.memory.log_entries()[-1]
     assert (last.note, last.settles) == (f"kept both texts of {one.id}", one.id)
     assert replay(PATH, two.s.memory.log_entries())
-    with pytest.raises(DeepnbError, match="has no open conflict"):
-        two.s.memory.keep_both(one.id)
+    refused("has no open conflict", two.s.memory.keep_both, one.id)
 
 
 def test_a_credential_in_a_conflict_is_nowhere_said(tmp_path: Path):

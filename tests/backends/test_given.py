@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from deepnb import DeepnbError, Session
 from deepnb.backends.journal import replay
 from tests.support.backend_contract import GIVEN
-from tests.support.scripted import Scripted, call
+from tests.support.scripted import Scripted, call, walked
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -50,9 +50,7 @@ def test_each_works_in_a_run_outside_and_below_a_mount(options: dict[str, Any], 
 
 
 def test_what_a_backend_keeps_for_whom(tmp_path: Path):
-    s = Session(backend=StateBackend())
-    s.memory.add("tea")
-    s.new("other")
+    s = walked(Session(backend=StateBackend()), "memory.add tea", "new other")
     assert s.files["/AGENTS.md"] == "- tea\n" and s.workspace.home.storage.in_kernel("/AGENTS.md")
     disk = FilesystemBackend(root_dir=tmp_path / "root", virtual_mode=True)
     s = Session(backend=CompositeBackend(default=disk, routes={"/s/": StateBackend(), "/m/": disk}))

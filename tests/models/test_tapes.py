@@ -50,7 +50,7 @@ from tests.support.compactions import Phased
 from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.scripted import Paid, Scripted, call
+from tests.support.scripted import Paid, Scripted, call, walked
 from tests.support.tables import every_row, refused
 from tests.support.tapes import replayed, same, tape, untimed
 
@@ -379,8 +379,7 @@ def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):
         s.flush()
         s.configure(trigger=("messages", 40))
         ask("five", "six")(s)
-        s.compact()
-        s.run("seven")
+        walked(s, "compact", "run seven")
 
     a, b = replayed(made, model, script, file)
     same(a, b)

@@ -56,8 +56,7 @@ def test_a_fork_without_a_number_begins_as_the_thread_is_now():
     s = session("1", "2", "3", "4")
     s.run("a")
     s.files["/data.csv"] = "put in after the turn\n"
-    s.memory.add("learned after the turn")
-    s.fork("f")
+    walked(s, "memory.add learned after the turn", "fork f")
     now = {"/AGENTS.md": "- learned after the turn\n", "/data.csv": "put in after the turn\n"}
     assert dict(s.files) == dict(s.snapshot.files) == now and said(s) == ["a"]
     assert [t.prompt for t in s.turns] == ["a"]
