@@ -159,32 +159,6 @@ def test_a_removed_file_leaves_the_prompt_and_comes_back_by_revert(place: Place)
     place.law()
 
 
-TEXTS = {
-    "cjk and emoji": "- 日本語の記憶 👩‍👧 ☕️\n- 中文\n", "crlf": "- one\r\n- two\r\n", "no final newline": "- one\n- two",
-    "odd": "- a\x0b\x0c\u2028b\n- \ufeffc\n",
-    "marks": "- {}'\"`\\ $HOME %s\n@@ -1 +1 @@\n--- a\n+++ b\n\\ No newline\n",
-    "empty": "",
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_any_text_is_kept_byte_for_byte(place: Place, text: str):
-    s = place.s
-    s.memory.write(place.path, text)
-    assert place.data() == text.encode()
-    s.memory.add("last 終", place.path)
-    end = "\r\n" if "\r\n" in text else "\n"
-    gap = "" if not text or text.endswith("\n") else "\n"
-    assert place.data() == f"{text}{gap}- last 終{end}".encode()
-    place.law()
-    place.run(place.edit("- last 終", "- last 終り\n- 次"))
-    assert place.data() == f"{text}{gap}- last 終り{end}- 次{end}".encode()
-    s.memory.revert(place.entries()[-1].id)
-    assert place.data() == f"{text}{gap}- last 終{end}".encode()
-    place.law()
-
-
 def test_a_binary_file_is_one_line_and_stays_as_it_is(place: Place):
     s, data = place.s, b"- caf\xe9\n\x00\x01"
     s.memory.add("one", place.path)

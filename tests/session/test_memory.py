@@ -85,6 +85,9 @@ def test_add_write_read_and_text():
     s.memory.add("after no newline", "/USER.md")
     expected = "/AGENTS.md\n\n- likes tea\n- a bullet already\n\n\n/USER.md\n\n# A heading\n- after no newline\n"
     assert s.memory.text() == expected
+    s.memory.write("/USER.md", "# A heading\r\n- of another system")
+    s.memory.add("its lines end as they did", "/USER.md")
+    assert s.files["/USER.md"] == "# A heading\r\n- of another system\r\n- its lines end as they did\r\n"
     refused(r"no file /none\.md", s.memory.read, "/none.md")
     refused("is not the path of a file", s.memory.add, "x", "none.md")
 
