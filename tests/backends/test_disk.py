@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,26 +157,6 @@ def test_mode_and_owner_of_a_file_stay(tmp_path):
     assert stat.S_IMODE(found.st_mode) == 0o750
     if os.geteuid() == 0:
         assert (found.st_uid, found.st_gid) == (12345, 54321)
-
-
-def test_a_reader_never_sees_half_a_write(tmp_path):
-    backend = DiskBackend(tmp_path)
-    texts = ["a" * 200_000, "b" * 300_000]
-    backend.write("/a.md", texts[0])
-    done = threading.Event()
-
-    def write() -> None:
-        for n in range(60):
-            assert backend.write("/a.md", texts[n % 2]).error is None
-        done.set()
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    seen = set()
-    while not done.is_set():
-        seen.add(backend.download_files(["/a.md"])[0].content)
-    thread.join()
-    assert seen <= {text.encode() for text in texts} and os.listdir(tmp_path) == ["a.md"]
 
 
 def test_an_edit_of_several_lines_in_a_file_of_crlf(tmp_path):

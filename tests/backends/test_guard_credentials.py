@@ -140,28 +140,8 @@ def test_uploaded_or_in_the_name_of_a_file(tmp_path: Path):
         s.files[f"/memory/{key}.md"] = "x"
 
 
-def test_by_a_tool_of_the_users_own(tmp_path: Path):
-    tried = BATCHES[7]
-    made: list[Session] = []
-    said: list[str] = []
-
-    @tool
-    def keep_note(path: str, note: str) -> str:
-        """Keep a note."""
-        said.append(note)
-        return made[0].backend.edit(path, "- first", f"- first\n{note}").error or "kept"
-
-    s = session(tmp_path, **unasked(keep_note), max_steps=None)
-    made.append(s)
-    says(s, *calls("keep_note", tried, lambda i, t: {"path": home_or_box(i), "note": t}), "ok")
-    s.run("go")
-    assert all("not written to" in r for r in results(s))
-    assert said == [sample.text for sample in tried]  # the tool got what the model said
-    refused(s, tried)
-
-
 def test_while_a_turn_is_unfinished(tmp_path: Path):
-    s, tried = session(tmp_path), BATCHES[9]
+    s, tried = session(tmp_path), BATCHES[7] + BATCHES[9]
     s.options.model.delay = 0.05  # so that the run has not ended when it is stopped
     says(s, "a long answer " * 10, "ok")
     events = s.stream("go")

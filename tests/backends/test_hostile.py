@@ -214,13 +214,6 @@ def test_deleting_a_directory_takes_its_links_and_not_what_they_point_to(tmp_pat
     assert not (root / "dir").exists() and (root / "file.md").exists() and state(outside) == before
 
 
-def test_a_hard_link_is_cut_loose_by_a_write(tmp_path):
-    root, outside = layout(tmp_path)
-    os.link(outside / "secret.md", root / "hard.md")
-    assert DiskBackend(root).write("/hard.md", "mine").error is None
-    assert (outside / "secret.md").read_text() == SECRET and (root / "hard.md").read_text() == "mine"
-
-
 CALLS = {"open", "stat", "mkdir", "unlink", "replace", "rename", "scandir", "listdir", "lstat", "fdopen", "readlink"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from traitlets import TraitError
 
 from tests.data import rows
-from tests.support.scripted import enter
+from tests.support.scripted import enter, walked
 from tests.support.shells import Shell
 from tests.support.tables import every_row
 
@@ -96,8 +96,7 @@ def test_a_clock_is_the_time_of_every_turn(shell: Shell) -> None:
 
 def test_settings_survive_a_reload_but_refused_ones_do_not(shell: Shell) -> None:
     shell.ok("%config DeepNB.window = 5000")
-    shell.run("%config DeepNB.window = 'big'")
-    shell.run("%config DeepNB.model = 'nosuch'")
+    walked(shell, "run %config DeepNB.window = 'big'", "run %config DeepNB.model = 'nosuch'")
     shell.ok("%reload_ext deepnb")
     assert (trait(shell, "window"), trait(shell, "model")) == (5000, "offline")
     assert "You are welcome" in shell.ok("%agent thanks")

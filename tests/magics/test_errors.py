@@ -107,8 +107,7 @@ def test_neither_mistakes_in_magics_nor_a_card_that_stops_run_all_are_the_last_e
 
 
 def test_an_error_from_before_deepnb_was_loaded_is_explained(bare_shell: Shell) -> None:
-    bare_shell.run("1 / 0")
-    bare_shell.run("%load_ext deepnb")
+    walked(bare_shell, "run 1 / 0", "run %load_ext deepnb")
     assert "ZeroDivisionError" in bare_shell.ok("%agent explain")
 
 

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
-from deepnb import DeepnbError, Session
-from tests.support.tables import every_row
+from deepnb import Session
+from tests.support.tables import every_row, refused
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cE3gI5"
 
@@ -20,9 +18,8 @@ def test_a_file_is_loaded_whole_comes_back_by_revert_and_is_refused_with_a_crede
     assert s.files["/AGENTS.md"] == "- likes tea\n"
     s = Session()
     (tmp_path / "a.md").write_text(f"- one\n- token: {TOKEN}\n")
-    refused = r"not written to /AGENTS.md: it holds what looks like a GitHub token \(line 2\)"
-    with pytest.raises(DeepnbError, match=refused):
-        s.memory.load(tmp_path / "a.md")
+    line = r"not written to /AGENTS.md: it holds what looks like a GitHub token \(line 2\)"
+    refused(line, s.memory.load, tmp_path / "a.md")
     assert "/AGENTS.md" not in s.files
 
 
@@ -32,8 +29,7 @@ def test_a_file_is_loaded_whole_comes_back_by_revert_and_is_refused_with_a_crede
 def test_what_cannot_be_loaded_is_one_line(tmp_path: Path, content: bytes | None, told: str):
     if content is not None:
         (tmp_path / "a.md").write_bytes(content)
-    with pytest.raises(DeepnbError, match=told):
-        Session().memory.load(tmp_path / "a.md")
+    refused(told, Session().memory.load, tmp_path / "a.md")
 
 
 def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
@@ -44,8 +40,7 @@ def test_a_text_that_is_not_known_is_not_written_over(tmp_path: Path):
     s.memory.add("likes cake")
     s.memory.add("Bo", "/memory/team.md")
     (tmp_path / "out" / "memory" / "team.md").write_text("- changed by hand\n")
-    with pytest.raises(DeepnbError, match=r"team.md has changed on disk: session.memory.save"):
-        s.memory.save(tmp_path / "out")
+    refused(r"team.md has changed on disk: session.memory.save", s.memory.save, tmp_path / "out")
     assert (tmp_path / "out" / "AGENTS.md").read_text() == "- likes tea\n", "nothing is written by halves"
     s.memory.save(tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "memory" / "team.md").read_text() == "- Ana\n- Bo\n"
@@ -60,18 +55,14 @@ def test_one_file_under_another_name(tmp_path: Path):
     s.memory.save(tmp_path / "t.md", "/memory/team.md")
     assert (tmp_path / "t.md").read_text() == "- Ana\n"
     (tmp_path / "x.md").write_bytes(b"\xff")
-    with pytest.raises(DeepnbError, match="has changed on disk"):
-        s.memory.save(tmp_path / "x.md", "/memory/team.md")
-    with pytest.raises(DeepnbError, match=r"no file /AGENTS\.md"):
-        s.memory.save(tmp_path / "y.md")
+    refused("has changed on disk", s.memory.save, tmp_path / "x.md", "/memory/team.md")
+    refused(r"no file /AGENTS\.md", s.memory.save, tmp_path / "y.md")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DeepnbError, match=r"can't be (written|read)"):
-        s.memory.save(tmp_path / "file" / "below", overwrite=True)
+    refused(r"can't be (written|read)", s.memory.save, tmp_path / "file" / "below", overwrite=True)
 
 
 def test_all_of_memory_is_saved_below_a_directory(tmp_path: Path):
-    with pytest.raises(DeepnbError, match="no memory to save yet"):
-        Session().memory.save(tmp_path / "out")
+    refused("no memory to save yet", Session().memory.save, tmp_path / "out")
     s = Session()
     s.memory.add("likes tea")
     s.memory.add("Ana", "/memory/team.md")

@@ -18,7 +18,7 @@ from deepnb.values import tokenizer
 from deepnb.values.messages import MEMORY_UPDATE
 from tests import DATA
 from tests.support.clock import Clock, session
-from tests.support.scripted import call, unasked
+from tests.support.scripted import call, unasked, walked
 from tests.support.tables import every_row
 
 
@@ -92,8 +92,7 @@ def test_a_turn_that_runs_over_midnight_keeps_its_day():
 
     s = session(call("later"), "one", "two", clock=clock, **unasked(later))
     s.memory.write("/memory/2026-03-01.md", "- of the first\n")
-    s.run("a")
-    s.run("b")
+    walked(s, "run a", "run b")
     before, after, next_turn = s.options.model.requests
     assert system(before) == system(after) and "of the first" in system(after)
     assert "of the first" not in str(next_turn)
@@ -103,9 +102,7 @@ def test_a_rebase_on_a_new_day_and_days_that_are_read_once_in_a_thread():
     clock = Clock("2026-03-02T12:00")
     s = session(clock=clock)
     s.memory.write("/memory/2026-03-01.md", "- of the first\n")
-    s.run("a")
-    s.memory.add("likes tea")
-    s.run("b")
+    walked(s, "run a", "memory.add likes tea", "run b")
     assert any(m.additional_kwargs.get("lc_source") == MEMORY_UPDATE for m in s.options.model.requests[1])
     clock.to("2026-03-03T12:00")
     s.run("c")
@@ -119,15 +116,12 @@ def test_a_rebase_on_a_new_day_and_days_that_are_read_once_in_a_thread():
     clock.to("2026-03-05T12:00")
     s.run("b")
     assert system(s.options.model.requests[0]) == system(s.options.model.requests[1])
-    s.new()
-    s.run("c")
+    walked(s, "new", "run c")
     assert "of the first" not in str(s.options.model.requests[2])
 
 
 def test_where_a_line_comes_from_is_told_to_no_model():
-    s = session()
-    s.memory.add("likes tea")
-    s.run("a")
+    s = walked(session(), "memory.add likes tea", "run a")
     s.memory.add("drinks it cold <!-- from memory/2026-03-02.md:2 -->", "/MEMORY.md")
     s.run("b")
     s.memory.write("/AGENTS.md", "- likes tea <!-- of old -->\n")

@@ -15,7 +15,7 @@ from deepnb.memory.layers import Scope
 from deepnb.values.messages import MEMORY_UPDATE
 from deepnb.values.turn import Compacted, ToolEnded
 from tests.support.compactions import AT_LENGTH
-from tests.support.scripted import Scripted, call, sent, session, unasked
+from tests.support.scripted import Scripted, call, sent, session, unasked, walked
 from tests.support.tables import every_row
 
 SECRET = "the merger is in May"
@@ -37,8 +37,7 @@ def told(s: Session) -> Session:
     s.memory.add(SECRET, "/MEMORY.md")
     s.run("two")
     assert SECRET in sent(s)
-    s.run("three")
-    s.compact()
+    walked(s, "run three", "compact")
     return s
 
 
@@ -114,8 +113,7 @@ def test_what_the_main_agent_read_of_it_is_nowhere_for_a_subagent(read):
     s.memory.write("/MEMORY.md", f"- {SECRET}\n" + "- nobody knows it yet\n" * 100)
     s.run("read it")
     assert SECRET in sent(s, 1)
-    s.run("go on")
-    s.compact()
+    walked(s, "run go on", "compact")
     assert SECRET in s.files["/conversation_history/main.md"], "the user's record keeps what was read"
     s.run("delegate")
     assert nested_results(s) and SECRET not in nested_results(s)
@@ -154,8 +152,7 @@ def test_another_agents_graph_as_a_subagent_is_given_neither_the_file_nor_what_w
     s = session("one", *tasks, "end", subagents=specs, approve={"task": "allow"})
     s.memory.add("likes tea")
     s.memory.add(SECRET, "/MEMORY.md")
-    s.run("first")
-    s.run("delegate")
+    walked(s, "run first", "run delegate")
     asked = "\n".join(str(m.content) for m in model.requests[-1])
     assert "likes tea" in asked and "likes tea" not in sent(other), "a session's graph has its own memory"
     assert "drinks mate" in sent(other) and SECRET not in sent(other) + asked
@@ -208,15 +205,12 @@ def test_a_shared_thread_reads_the_history_of_shared_threads_alone(tmp_path: Pat
     told(s)
     s.new("open", shared=True)
     s.run(f"spoken openly {AT_LENGTH}")
-    s.run("and again")
-    s.compact()
-    s.run("look around")
+    walked(s, "run and again", "compact", "run look around")
     results = [e.result for e in s.last.events if isinstance(e, ToolEnded)]
     assert "No matches" in results[0]
     assert "/conversation_history/main.md is kept from a thread that others can read" in results[1]
     assert "/conversation_history/open.md" in results[2] and "main.md" not in results[2]
-    s.fork("side")
-    s.run("what was said?")
+    walked(s, "fork side", "run what was said?")
     (found,) = [e.result for e in s.last.events if isinstance(e, ToolEnded)]
     assert "spoken openly" in found, "its fork has to find it, too"
 
@@ -227,8 +221,7 @@ def test_a_private_thread_is_not_read_since_a_shared_one_had_its_name(tmp_path: 
         "1", "2", "3", "summary", call("read_file", id="c1", file_path=path), "end", backend=DiskBackend(tmp_path)
     )  # fmt: skip
     s.new("talk", shared=True)
-    s.undo()
-    s.new("talk")
+    walked(s, "undo", "new talk")
     told(s)
     s.new("open", shared=True)
     s.run("look around")
@@ -267,26 +260,16 @@ def test_what_is_forgotten_is_not_in_the_next_request(refresh: str):
     s.memory.write("/AGENTS.md", "- likes tea\n- owns a zeppelin\n")
     s.run("one")
     assert "zeppelin" in sent(s)
-    s.memory.forget("zeppelin")
-    s.run("two")
+    walked(s, "memory.forget zeppelin", "run two")
     assert "zeppelin" not in sent(s) and "likes tea" in sent(s)
 
 
 def test_neither_is_what_an_update_told_nor_in_another_thread():
-    s = session()
-    s.memory.add("likes tea")
-    s.run("one")
-    s.memory.add("owns a zeppelin")
-    s.run("two")
+    s = walked(session(), "memory.add likes tea", "run one", "memory.add owns a zeppelin", "run two")
     assert "+- owns a zeppelin" in sent(s)
-    s.memory.forget("zeppelin")
-    s.run("three")
+    walked(s, "memory.forget zeppelin", "run three")
     assert "zeppelin" not in sent(s) and "likes tea" in sent(s)
-    s = session()
-    s.memory.add("owns a zeppelin")
-    s.run("one")
-    s.new("b")
-    s.run("two")
+    s = walked(session(), "memory.add owns a zeppelin", "run one", "new b", "run two")
     s.run("three", max_steps=0)
     assert s.pending
     s.memory.forget("zeppelin")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from deepnb import DeepnbError, Session
+from deepnb import Session
 from deepnb.backends.disk import DiskBackend
 from deepnb.engine.file_extras import file_versions
 from deepnb.memory.guarding import ScopedBackend
@@ -21,8 +21,8 @@ from deepnb.memory.layers import LONG_TERM, NOTES, Scope
 from deepnb.memory.searching import place
 from deepnb.values.turn import ToolEnded
 from tests.support.clock import Clock, session
-from tests.support.scripted import Scripted, call
-from tests.support.tables import every_row
+from tests.support.scripted import Scripted, call, walked
+from tests.support.tables import every_row, refused
 
 OLD = "/memory/2025-12-24.md"
 
@@ -79,8 +79,7 @@ def test_what_the_tools_say(asked, says: str):
 
 
 def test_a_mistyped_option_names_the_nearest():
-    with pytest.raises(DeepnbError, match=r"unknown option 'fuson': did you mean fusion\?"):
-        session().memory.search("gateway", fuson="weight")
+    refused(r"unknown option 'fuson': did you mean fusion\?", session().memory.search, "gateway", fuson="weight")
 
 
 def many(s: Session) -> None:
@@ -127,8 +126,7 @@ def test_a_search_is_a_table_of_passages():
 
 @every_row(("query", "k"), [("", 6), (" ", 6), ("x", 0)])
 def test_a_mistake_is_one_line(query: str, k: int):
-    with pytest.raises(DeepnbError):
-        session().memory.search(query, k)
+    refused("", session().memory.search, query, k)
 
 
 def test_what_another_process_wrote_to_the_index_is_seen(tmp_path: Path):
@@ -153,8 +151,7 @@ def test_what_one_who_may_not_read_it_left_in_the_index_goes_with_its_file(tmp_p
     assert found(s, "Fjordbank")
     s.new("open", shared=True)
     assert found(s, "Fjordbank") == []
-    s.switch("main")
-    s.memory.forget("Fjordbank")
+    walked(s, "switch main", "memory.forget Fjordbank")
     assert found(s, "Fjordbank") == []
     assert not [p for p in (tmp_path / ".deepnb").iterdir() if b"Fjordbank" in p.read_bytes()]
 
@@ -167,9 +164,7 @@ def test_transcripts_are_searched_when_asked_and_give_what_was_said():
     assert table.path[0] == "transcript of main" and "the zebra sleeps" in table.text[0]
     assert found(s, "zebra") == [], "and not when not"
     s = session("the zebra sleeps")
-    s.run("what does it do?")
-    s.memory.add("a zebra is kept")
-    s.run("and now?")
+    walked(s, "run what does it do?", "memory.add a zebra is kept", "run and now?")
     (hit,) = s.memory.search_hits("zebra sleeps", 1, transcripts=True)
     assert hit.text.split("\n") == ["what does it do?", "the zebra sleeps", "and now?", "the zebra sleeps"]
     assert (hit.start, hit.end) == (3, s.workspace.transcripts["main"].read()[0][-1].n - 1)
@@ -224,8 +219,7 @@ def test_shared_and_empty_threads_find_nothing_of_others():
     s.memory.daily("the gateway host is box-17")
     s.new("apart", empty=True)
     assert found(s, "gateway") == [] and found(s, "gateway", transcripts=True) == []
-    s.memory.daily("the zebra is called Ida")
-    s.switch("main")
+    walked(s, "memory.daily the zebra is called Ida", "switch main")
     assert found(s, "zebra") == [] and found(s, "gateway")
 
 

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from deepnb import DeepnbError, Session
 from deepnb.models.teaching.conversation import conversation, fact_text
 from tests.support.compactions import Phased, compactions, session
+from tests.support.scripted import walked
 from tests.support.tables import every_row
 
 AGENTS = "/AGENTS.md"
@@ -63,8 +64,7 @@ def step(s: Session, what: str, number: int) -> None:
 def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: list[str], budget: int):
     model = Phased(flush="NO_REPLY")
     s = session(model, trigger=("messages", 9), keep=("messages", 3), memory_budget=budget)
-    s.memory.add("tea")
-    s.run("begin")
+    walked(s, "memory.add tea", "run begin")
     for number, what in enumerate(steps):
         model.flush = f"- noted {number}" if number % 3 else "NO_REPLY"
         blocks = block(model.requests[-1])
@@ -83,9 +83,7 @@ def test_what_is_told_is_what_the_files_say_after_whatever_went_before(steps: li
 def compacted(flush: Any, **options: Any) -> tuple[Session, Phased]:
     model = Phased(flush=flush)
     s = session(model, trigger=("messages", 8), keep=("messages", 2), **options)
-    s.memory.add("tea")
-    s.run("a")
-    s.memory.add("cake")
+    walked(s, "memory.add tea", "run a", "memory.add cake")
     for prompt in "bcdef":
         s.run(prompt)
         if compactions(s):

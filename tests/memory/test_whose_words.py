@@ -16,7 +16,7 @@ from deepnb.magics.interpolate import fill
 from deepnb.memory.layers import note_day
 from tests import DATA
 from tests.support.compactions import AT_LENGTH, Phased
-from tests.support.scripted import call
+from tests.support.scripted import call, walked
 from tests.support.shells import Shell
 
 WORDINGS = json.loads((DATA / "wordings.json").read_text("utf-8"))
@@ -209,8 +209,7 @@ def test_what_was_filled_in_is_not_the_users_after_a_restart(tmp_path: Path) -> 
     with Session(model=Phased(), persist=tmp_path / "kept.db") as s:
         s.run(fill("Summarise {page}", {"page": PAGE}).text)
     with Session(model=Phased(answers=[note, "ok"]), persist=tmp_path / "kept.db") as s:
-        s.fork("other")
-        s.run("thanks")
+        walked(s, "fork other", "run thanks")
         assert "/AGENTS.md" not in s.files and len(s.memory.pending()) == 1
 
 

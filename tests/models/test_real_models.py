@@ -307,8 +307,7 @@ def test_what_the_server_says_makes_a_guess_known_and_a_larger_request_that_was_
         assert (s.rule.window, s.rule.guessed) == (8_192, False)
     over = Fail(500, "the request exceeds the available context size. try increasing the context size")
     with OpenAIServer([over]) as server:
-        with pytest.raises(DeepnbError, match="exceeds the available context size"):
-            Session(NAME, base_url=server.url, namespace={}).run("hi")
+        refused("exceeds the available context size", Session(NAME, base_url=server.url, namespace={}).run, "hi")
         assert len(server.requests) <= 2
     with local_server(KINDS[0], 4_096) as server:
         s = Session(NAME, base_url=server.url, namespace={})

@@ -23,7 +23,6 @@ from langchain_openai import ChatOpenAI
 
 from deepnb import Session
 from deepnb.context.counting import Counter
-from deepnb.models.keys import guard_environment
 from deepnb.models.tapes.model import TapeIndex, tape_model
 from deepnb.models.tapes.recorder import Recording, form_of, in_form, messages_of, recorded, tools_of
 from deepnb.models.tapes.tape import (
@@ -45,12 +44,12 @@ from deepnb.models.tapes.tape import (
 from deepnb.values.errors import BusyError, InvalidError, NotFoundError, RefusedError
 from deepnb.values.failures import NotOnTapeError
 from deepnb.values.turn import Compacted, ModelEnded, ThinkingDelta
-from tests.support.chat_server import Fail, OpenAIServer, Say, Use
+from tests.support.chat_server import Fail, OpenAIServer, Say
 from tests.support.compactions import Phased
 from tests.support.credentials import SAMPLES
 from tests.support.local_server import KINDS, local_server
 from tests.support.nesting import Plan, Planned
-from tests.support.scripted import Paid, Scripted, call
+from tests.support.scripted import Paid, Scripted, call, walked
 from tests.support.tables import every_row, refused
 from tests.support.tapes import replayed, same, tape, untimed
 
@@ -240,11 +239,11 @@ def test_the_nearest_request_shares_most_and_is_most_alike():
         index().exchanges(request("a"))
 
 
-def test_keys_are_known_by_their_values(monkeypatch):
+def test_what_is_recorded_knows_keys_of_the_environment_by_their_values(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "the-local-one")
     monkeypatch.setenv("MY_SECRET_TOKEN", "Zk3vQ9xLw7Rt2Bn8")
     monkeypatch.setenv("SOME_FOLDER", "/home/somebody-else")
-    guard_environment()
+    Recording(tmp_path / "a.jsonl", lambda: NOW).form()
     found = clean({"a": ["the key the-local-one, Zk3vQ9xLw7Rt2Bn8"], "the-local-one": "/home/somebody-else"})
     (name,) = {*found} - {"a"}
     assert name.startswith("[redacted: ") and found[name] == "/home/somebody-else"
@@ -379,8 +378,7 @@ def test_summaries_and_flushes_of_a_model_and_those_by_hand(file):
         s.flush()
         s.configure(trigger=("messages", 40))
         ask("five", "six")(s)
-        s.compact()
-        s.run("seven")
+        walked(s, "compact", "run seven")
 
     a, b = replayed(made, model, script, file)
     same(a, b)
@@ -683,35 +681,6 @@ def test_an_answer_without_credentials_keeps_its_pieces(tmp_path):
     pieces = [piece for _, piece in tape(file).exchanges[0].pieces]
     assert [p["text"] for p in pieces if "text" in p] == ["what ", "was s", "aid"]
     assert "".join(c["args"] for p in pieces for c in p.get("calls", ())) == '{"text": "what was said"}'
-
-
-def test_keys_of_environment_prompt_and_headers_of_a_failing_request(tmp_path, monkeypatch):
-    """Keys that look like nothing: only who holds them knows them."""
-    file, prompt_key = tmp_path / "a.jsonl", "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
-    own, other, header = "the-local-key-of-a-lab", "another-key-of-the-lab", "header-key-of-the-lab"
-    monkeypatch.setenv("OPENAI_API_KEY", own)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", other)
-    monkeypatch.setenv("SOME_SECRET_KEY", "Zk3vQ9xLw7Rt2Bn8Yd4s")
-    secrets = [prompt_key, own, other, header, "Zk3vQ9xLw7Rt2Bn8Yd4s"]
-    said = f"Incorrect API key provided: {own}. You sent Authorization: Bearer {own}"
-    answers = [
-        Use("write_file", {"file_path": "/a.md", "content": f"{other} and {prompt_key}"}),
-        Say(f"I wrote {other} and Zk3vQ9xLw7Rt2Bn8Yd4s and {prompt_key}"), Fail(401, said), Fail(500, said),
-        Say("Now it works."),
-    ]  # fmt: skip
-    with OpenAIServer(answers) as server:
-        headers = {"X-Api-Key": header, "Authorization": f"Bearer {own}"}
-        model = ChatOpenAI(model="m", base_url=server.url, api_key=own, max_retries=0, default_headers=headers)  # type: ignore[arg-type]
-        s = Session(model=model)
-        s.record(file, note=f"with {own}")
-        s.run(f"my keys are {prompt_key} and {other}")
-        for _ in range(2):
-            refused("", s.run, f"again with {own}")
-        s.run("thanks")
-        sent = json.dumps(server.requests)
-    assert prompt_key in sent and own in sent
-    assert len(tape(file).exchanges) == 5 and sum(e.error is not None for e in tape(file).exchanges) == 2
-    assert [secret for secret in secrets if left(file, secret)] == []
 
 
 def test_a_thread_with_a_credential_in_it_is_replayed_without_it(tmp_path):

@@ -31,8 +31,7 @@ def left_alone(where: str | Path, match: str) -> None:
 
 def test_all_of_it_is_its_owners_alone(tmp_path, home):
     with session(tmp_path / "session.db") as s:
-        s.memory.add("likes tea")
-        s.run("one")
+        walked(s, "memory.add likes tea", "run one")
         made = [*tmp_path.glob("session.db*"), home / ".deepnb" / "key"]
         assert len(made) >= 3 and {stat.S_IMODE(file.stat().st_mode) for file in made} == {0o600}
 

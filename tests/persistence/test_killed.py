@@ -20,7 +20,7 @@ from tests.persistence.conftest import place
 from tests.support.approvals import ASK
 from tests.support.forks import python
 from tests.support.kernels import Cell, Kernel
-from tests.support.scripted import Scripted, enter
+from tests.support.scripted import Scripted, enter, walked
 from tests.support.tables import wing
 
 
@@ -58,8 +58,7 @@ def test_a_prompt_of_which_only_the_input_is_kept_is_a_turn_that_goes_on(tmp_pat
 
     monkeypatch.setattr(saver, "put", put_and_copy)
     monkeypatch.setattr(saver, "put_writes", put_writes_and_copy)
-    s.run("the cut one")
-    s.close()
+    walked(s, "run the cut one", "close")
     after = Session(model=Scripted(answers=["later", "last"]), persist=str(then))
     assert [turn.prompt for turn in after.turns] == [*(f"prompt {n}" for n in range(turns)), "the cut one"]
     assert after.pending == "interrupted before the first step: %agent resume"

@@ -13,7 +13,7 @@ from deepnb import Session
 from deepnb.engine import checkpoints, keys, state_backend
 from deepnb.memory.guarding import GuardMiddleware
 from deepnb.values.turn import Compacted
-from tests.support.scripted import Scripted
+from tests.support.scripted import Scripted, walked
 
 WORDS = "The gauge at the mill reads fourteen. " * 20
 _OWN = re.compile(r"20\d\d-\d\d-\S+|<!--.*-->")
@@ -94,8 +94,7 @@ def test_all_that_is_seen_of_a_kept_thread_is_what_is_seen_of_one_in_memory(tmp_
     _say([kept, held], *(f"in the fork {n}" for n in range(8)))
     same("gone on with in the fork")
     for session in (kept, held):
-        session.switch("main")
-        session.rewind(9)
+        walked(session, "switch main", "rewind 9")
     same("rewound to between two compactions")
     _say([kept, held], *(f"another {n}" for n in range(8)))
     same("gone on with from there")

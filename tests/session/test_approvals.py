@@ -14,7 +14,7 @@ from deepnb.values.approvals import EVERY, Decision, PendingCall, Policy, decide
 from deepnb.values.turn import Asked, Decided
 from deepnb.views.approval import ApprovalView, CallCard
 from deepnb.workshop.approvals import Effects, marked, reads
-from tests.support.scripted import Scripted, call, calls, gives
+from tests.support.scripted import Scripted, call, calls, gives, walked
 from tests.support.tables import every_row, refused
 
 WRITE = call("write_file", file_path="/work/a.txt", content="x\n")
@@ -24,6 +24,11 @@ def on_disk(tmp_path, *answers, **options):
     s = Session(model=Scripted(answers=list(answers)), **options)
     s.mount("/work", f"disk:{tmp_path}")
     return s
+
+
+def waiting(tmp_path, *answers, **options):
+    """The same after a turn whose calls wait for approval."""
+    return walked(on_disk(tmp_path, *answers, **options), "run go")
 
 
 def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
@@ -48,8 +53,7 @@ def test_what_can_be_taken_back_runs_and_the_rest_waits(tmp_path):
     (lambda c: c.edit({"file_path": "/work/b.txt", "content": "y"}), None, ["b.txt"], "the user changed the arguments"),
 ])  # fmt: skip
 def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left, told):
-    s = on_disk(tmp_path, WRITE, "I see")
-    s.run("go")
+    s = waiting(tmp_path, WRITE, "I see")
     given = word(s.asked[0])
     if then:
         s.approvals.rule("write_file", then)
@@ -61,8 +65,7 @@ def test_what_a_word_does_and_what_the_agent_is_told(tmp_path, word, then, left,
 
 def test_allowed_in_this_thread_and_in_no_other(tmp_path):
     second = call("write_file", "c2", file_path="/work/b.txt", content="y")
-    s = on_disk(tmp_path, WRITE, "one", second, "two", call("write_file", "c3", file_path="/work/c", content="z"))
-    s.run("go")
+    s = waiting(tmp_path, WRITE, "one", second, "two", call("write_file", "c3", file_path="/work/c", content="z"))
     list(s.resume(s.asked[0].approve(remember=True)))
     assert s.run("again").asked == () and (tmp_path / "b.txt").exists()
     assert s.approvals.words("write_file") == "allow in this thread"
@@ -71,8 +74,7 @@ def test_allowed_in_this_thread_and_in_no_other(tmp_path):
 
 
 def test_a_word_on_each_of_two(tmp_path):
-    s = on_disk(tmp_path, calls(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
-    s.run("go")
+    s = waiting(tmp_path, calls(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
     one, two = s.asked
     assert list(s.resume(two.reject("no"))) == []
     assert s.pending.endswith("shows them, then %agent approve 1, %agent reject 1 WHY, or %agent approve all")
@@ -82,8 +84,7 @@ def test_a_word_on_each_of_two(tmp_path):
 
 
 def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
-    s = on_disk(tmp_path, WRITE, "elsewhere", "done")
-    s.run("go")
+    s = waiting(tmp_path, WRITE, "elsewhere", "done")
     asked = s.asked
     s.memory.add("likes tea")
     s.files["/mine.txt"] = "m"
@@ -101,8 +102,7 @@ def test_outside_writes_wait_and_another_thread_works_meanwhile(tmp_path):
 def test_subagents_ask_under_their_name_and_go_on_where_they_were(tmp_path):
     one, two = (call("write_file", f"n{i}", file_path=f"/work/{i}.txt", content="x") for i in "12")
     tasks = calls(*(call("task", i, description="d", subagent_type="general-purpose") for i in "ab"))
-    s = on_disk(tmp_path, tasks, one, two, "ended", "ended", "all done")
-    s.run("go")
+    s = waiting(tmp_path, tasks, one, two, "ended", "ended", "all done")
     assert {c.agent for c in s.asked} == {"general-purpose"} and {c.path for c in s.asked} == {("a",), ("b",)}
     requests = len(s.options.model.requests)
     assert requests == 3
@@ -117,8 +117,7 @@ def test_the_users_middleware_can_not_make_another_call_of_one_that_was_approved
             args = {**request.tool_call["args"], "file_path": "/work/evil.txt"}
             return handler(request.override(tool_call={**request.tool_call, "args": args}))
 
-    s = on_disk(tmp_path, WRITE, "done", middleware=[Bends()])
-    s.run("go")
+    s = waiting(tmp_path, WRITE, "done", middleware=[Bends()])
     list(s.resume(s.asked[0].approve()))
     assert not list(tmp_path.iterdir()) and s.asked[0].args["file_path"] == "/work/evil.txt"
     list(s.resume(s.asked[0].approve()))
@@ -127,8 +126,7 @@ def test_the_users_middleware_can_not_make_another_call_of_one_that_was_approved
 
 def test_credentials_stay_out_of_the_card_and_the_call_runs_as_it_was_made(tmp_path):
     key = "sk-proj-" + "A1b2C3d4E5f6G7h8" * 3
-    s = on_disk(tmp_path, call("write_file", file_path="/work/k.txt", content=f"api_key = {key}\n"), "done")
-    s.run("go")
+    s = waiting(tmp_path, call("write_file", file_path="/work/k.txt", content=f"api_key = {key}\n"), "done")
     assert key not in repr([vars(call) for call in s.asked]) and key not in s.approvals.change(s.asked[0]).unified()
     list(s.resume(s.asked[0].approve()))
     assert len(s.memory.pending()) == 1, "an ordinary file that would hold one is asked about"
@@ -178,8 +176,7 @@ def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, m
         put(there)
         (tmp_path / "sub").mkdir(exist_ok=True)
         (tmp_path / "sub" / "other.txt").write_text("other")
-    s = on_disk(tmp_path, made, "done")
-    s.run("go")
+    s = waiting(tmp_path, made, "done")
     first = s.asked[0]
     put(written)
     events = list(s.resume(first.approve(remember=True)))
@@ -197,8 +194,7 @@ def test_an_approval_holds_for_the_text_it_was_shown_against(tmp_path_factory, m
 
 
 def test_of_several_cards_only_the_one_whose_file_changed_asks_again(tmp_path):
-    s = on_disk(tmp_path, calls(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
-    s.run("go")
+    s = waiting(tmp_path, calls(WRITE, call("write_file", "c2", file_path="/work/b.txt", content="y")), "done")
     (tmp_path / "b.txt").write_text("mine")
     list(s.resume([s.asked[0].approve(remember=True)]))  # the other one by the same word
     assert (tmp_path / "a.txt").read_text() == "x\n" and (tmp_path / "b.txt").read_text() == "mine"
@@ -208,8 +204,7 @@ def test_of_several_cards_only_the_one_whose_file_changed_asks_again(tmp_path):
 
 
 def test_the_newest_word_counts_also_where_the_file_is_again_as_it_was(tmp_path):
-    s = on_disk(tmp_path, WRITE, "done")
-    s.run("go")
+    s = waiting(tmp_path, WRITE, "done")
     (tmp_path / "a.txt").write_text("mine")
     list(s.resume(s.asked[0].approve()))
     (tmp_path / "a.txt").unlink()
@@ -314,8 +309,7 @@ def test_a_word_that_is_masked_can_be_approved_and_an_allowance_skips_what_can_n
     {"file_path": "/work/a.txt", "content": "date\n" * 900 + "touch x\n" + "date\n" * 900},
 ])  # fmt: skip
 def test_a_long_argument_can_be_read_whole_before_it_is_approved(tmp_path, args):
-    s = on_disk(tmp_path, call("write_file" if "content" in args else "sh", **args), "ok", tools=[shell([])])
-    s.run("go")
+    s = waiting(tmp_path, call("write_file" if "content" in args else "sh", **args), "ok", tools=[shell([])])
     card = CallCard(1, s.asked[0], s.approvals.change(s.asked[0]))
     short, whole = ApprovalView([card]), ApprovalView([card], whole=True)
     for text in (short.html(), whole.html(), whole.text()):

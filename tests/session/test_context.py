@@ -24,7 +24,7 @@ from tests.support.compactions import (
     session,
     stored_once,
 )
-from tests.support.scripted import Scripted, call, walked
+from tests.support.scripted import Scripted, call, says, walked
 from tests.support.tables import every_row, refused
 
 
@@ -197,8 +197,9 @@ def test_a_recorded_session_counts_as_if_nothing_was_reported(tmp_path):
     assert s.turns[1].requested[0].usage.input >= 1.9 * s.turns[1].requested[0].budget.total
 
 
-def compacted(model: Phased, **options: Any) -> Session:
+def compacted(model: Phased | None = None, **options: Any) -> Session:
     """A session whose first section holds: alpha, an answer at length, beta, ok."""
+    model = model or Phased()
     model.answers = [AT_LENGTH, *model.answers]
     s = Session(model=model, **options)
     walked(s, "run alpha /a/b.py", "run beta", "run gamma")
@@ -206,43 +207,41 @@ def compacted(model: Phased, **options: Any) -> Session:
     return s
 
 
-def sent(model: Phased) -> list[str]:
-    return [m.text for m in model.requests[-1][2:]]
+def sent(s: Session) -> list[str]:
+    return [m.text for m in s.options.model.requests[-1][2:]]
 
 
-def held(texts: list[str]) -> list[str]:
-    return [t for t in texts if t.startswith("From earlier")]
+def held(s: Session) -> list[str]:
+    return [m.text for m in s.options.model.requests[-1] if m.text.startswith("From earlier")]
 
 
 def test_chosen_messages_stand_before_the_next_prompt_once_word_for_word_in_order_in_their_thread():
-    model = Phased()
-    s = compacted(model)
+    s = compacted()
     brought = s.bring_back(1, [3, 1])
     expected = [(1, "user", "alpha /a/b.py"), (3, "user", "beta")]
     assert [(m.number, m.role, m.text) for _, m in brought.messages] == expected
     s.run("now?")
     text = "From earlier in this conversation, word for word:\n\n<earlier>\n### user\n\nalpha /a/b.py\n\n### user\n\nbeta\n</earlier>"
-    assert sent(model) == ["gamma", "ok", text, "now?"]
-    message = model.requests[-1][-2]
+    assert sent(s) == ["gamma", "ok", text, "now?"]
+    message = s.options.model.requests[-1][-2]
     assert message.additional_kwargs == {"lc_source": "brought_back"} and not is_request(message)
     assert s.brought_back is None
     assert notices(s) == [f"added to this prompt: messages 1, 3 of section 1 (~{brought.tokens} tokens)"]
     (counted,) = [piece.tokens for piece in s.xray().request if piece.text == text]
     assert counted == brought.tokens
     s.run("and now?")
-    assert held(sent(model)) == [text], "it stays where it stood, and is not sent twice"
+    assert held(s) == [text], "it stays where it stood, and is not sent twice"
     assert notices(s) == []
-    model = Phased()
-    s = compacted(model)
+    s = compacted()
     s.bring_back(1, [3])
     s.bring_back(1, [1, 3])
     assert s.brought_back.line.startswith("messages 1, 3 of section 1 (")
     s.bring_back(1)
     assert s.brought_back.line.startswith("messages 1-4 of section 1 (")
     walked(s, "new other", "run hello")
-    assert not held([m.text for m in model.requests[-1]])
+    assert not held(s)
     walked(s, "switch main", "run now?")
-    (text,) = held(sent(model))
+    (text,) = held(s)
     assert text.count("### ") == 4
     lines = [line.data for line in s.workspace.transcripts["main"].read()[0] if line.type == "message"]
     again, prompt = lines[-3:-1]
@@ -255,14 +254,13 @@ def test_chosen_messages_stand_before_the_next_prompt_once_word_for_word_in_orde
     (1, [], "choose at least one message of section 1"),
 ])  # fmt: skip
 def test_what_is_not_there_is_one_line(section: int, numbers: Any, words: str):
-    model = Phased()
-    s = compacted(model)
+    s = compacted()
     s.bring_back(1, [1])
     refused(words, s.bring_back, section, numbers)
     assert len(s.brought_back.messages) == 1, "what waits already is kept"
     assert s.bring_back(None) is None, "and can be taken away"
     s.run("now?")
-    assert sent(model) == ["gamma", "ok", "now?"]
+    assert sent(s) == ["gamma", "ok", "now?"]
     s.new()
     refused("nothing is offloaded yet", s.bring_back, 1)
 
@@ -294,36 +292,33 @@ def test_what_does_not_fit_in_the_end_is_said():
     s.bring_back(1, [1])
     s.run("words " * 3_000)
     assert any("the messages added from the history did not fit" in n for n in notices(s))
-    assert not held(sent(model))
+    assert not held(s)
 
 
 @every_row("again", [lambda s: s.run("again?"), lambda s: (s.rewind(3), s.run("again?"))], ids=["a prompt", "rewound"])
 def test_it_survives_a_turn_that_failed(again: Any):
-    model = Phased()
-    s = compacted(model)
+    s = compacted()
     s.bring_back(1, [1])
-    model.answers = [*["ok"] * len(model.requests), RuntimeError("down"), "ok"]
+    says(s, RuntimeError("down"), "ok")
     refused("down", s.run, "now?")
     again(s)
-    assert len(held(sent(model))) == 1 and sent(model)[-1] == "again?" and s.brought_back is None
+    assert len(held(s)) == 1 and sent(s)[-1] == "again?" and s.brought_back is None
 
 
 def test_it_stays_through_an_interrupt_and_through_calls_of_tools():
-    model = Phased()
-    s = compacted(model)
+    s = compacted()
     s.bring_back(1, [1])
-    model.answers = [*["ok"] * len(model.requests), KeyboardInterrupt(), "ok"]
+    says(s, KeyboardInterrupt(), "ok")
     with pytest.raises(KeyboardInterrupt):
         s.run("now?")
     list(s.resume())
-    assert len(held(sent(model))) == 1 and s.brought_back is None
-    model = Phased()
-    s = compacted(model)
-    model.answers = [*["ok"] * len(model.requests), call("ls", path="/"), "done"]
+    assert len(held(s)) == 1 and s.brought_back is None
+    s = compacted()
+    says(s, call("ls", path="/"), "done")
     s.bring_back(1, [1])
     s.run("now?")
-    assert [m.type for m in model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
-    assert held([m.text for m in model.requests[-1][-4:]])
+    assert [m.type for m in s.options.model.requests[-1][-4:]] == ["human", "human", "ai", "tool"]
+    assert sent(s)[-4].startswith("From earlier")
 
 
 def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
@@ -341,13 +336,11 @@ def test_it_is_neither_offloaded_nor_summed_up_again_nor_searched_for_facts():
 
 
 def test_a_compaction_in_the_same_turn_leaves_it():
-    model = Phased(summary="in short")
-    s = session(model, trigger=("messages", 6), keep=("messages", 1))
-    walked(s, "run alpha", "run beta", "run gamma")
-    s.run("delta")
+    s = session(Phased(summary="in short"), trigger=("messages", 6), keep=("messages", 1))
+    walked(s, "run alpha", "run beta", "run gamma", "run delta")
     assert len(compactions(s)) == 1
     s.run("epsilon")
     s.bring_back(1, [1])
     s.run("now?")
     assert len(compactions(s)) == 2, "the turn it was sent in compacted"
-    assert [t.startswith("From earlier") for t in sent(model)] == [True, False] and "alpha" in prompt_text(model)
+    assert [t.startswith("From earlier") for t in sent(s)] == [True, False] and "alpha" in prompt_text(s.options.model)

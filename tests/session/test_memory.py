@@ -85,6 +85,9 @@ def test_add_write_read_and_text():
     s.memory.add("after no newline", "/USER.md")
     expected = "/AGENTS.md\n\n- likes tea\n- a bullet already\n\n\n/USER.md\n\n# A heading\n- after no newline\n"
     assert s.memory.text() == expected
+    s.memory.write("/USER.md", "# A heading\r\n- of another system")
+    s.memory.add("its lines end as they did", "/USER.md")
+    assert s.files["/USER.md"] == "# A heading\r\n- of another system\r\n- its lines end as they did\r\n"
     refused(r"no file /none\.md", s.memory.read, "/none.md")
     refused("is not the path of a file", s.memory.add, "x", "none.md")
 
@@ -457,8 +460,7 @@ def test_a_session_its_backend_and_a_plain_graph_show_the_same_files() -> None:
 @pytest.mark.parametrize("path", ["/AGENTS.md", "/.deepagents/AGENTS.md", "/a/.b/c/AGENTS.md", "/.agents.md"])
 def test_memory_moves_with_its_home_from_wherever_it_is(path: str, tmp_path: Path) -> None:
     with Session(Scripted(answers=["ok"] * 3), memory=[path]) as s:
-        s.memory.add("The user likes tea")
-        s.run("hello")
+        walked(s, "memory.add The user likes tea", "run hello")
         for move in (s.memory.keep, lambda at: s.persist(at / "k.db"), lambda _: s.fork("other")):
             move(tmp_path)
             assert path in s.files and "likes tea" in s.memory.text() and s.memory.diff(0, 1) == ()

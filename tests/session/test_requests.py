@@ -241,8 +241,7 @@ def test_under_a_small_window_seven_tools_are_offered_and_the_others_run_by_name
     assert results(turn)[0].startswith("grep is there from your next step on. Search files")
     assert "/a.md" in results(turn)[1]
     assert s.budget().parts["tools"] > 0 and {i.name for i in s.budget().items if i.part == "tools"} == {*LEAN, "grep"}
-    s.new()
-    s.run("hi")
+    walked(s, "new", "run hi")
     assert offered(s) == LEAN, "another thread has asked for nothing"
     turn = session(call("ls", path="/"), call("more_tools", id="m", name="fly"), "end").run("hi")
     assert "Error" not in results(turn)[0]

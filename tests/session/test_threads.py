@@ -56,8 +56,7 @@ def test_a_fork_without_a_number_begins_as_the_thread_is_now():
     s = session("1", "2", "3", "4")
     s.run("a")
     s.files["/data.csv"] = "put in after the turn\n"
-    s.memory.add("learned after the turn")
-    s.fork("f")
+    walked(s, "memory.add learned after the turn", "fork f")
     now = {"/AGENTS.md": "- learned after the turn\n", "/data.csv": "put in after the turn\n"}
     assert dict(s.files) == dict(s.snapshot.files) == now and said(s) == ["a"]
     assert [t.prompt for t in s.turns] == ["a"]
@@ -71,26 +70,13 @@ def test_a_fork_without_a_number_begins_as_the_thread_is_now():
     assert dict(s.files) == {"/AGENTS.md": "- learned after the turn\n"}
 
 
-def test_new_threads_forks_and_rewinds_are_undone_one_after_the_other():
+def test_a_fork_and_a_new_thread_are_undone_one_after_the_other_and_leave_nothing():
     s = walked(session(), "run a", "new b", "run in b", "fork c")
     assert s.undo() == "fork c" and s.thread == "b"
     assert s.undo() == "new thread b" and s.thread == "main"
     assert [t.name for t in s.threads] == ["main"]
     walked(s, "new b", "run anew")
     assert said(s) == ["anew"]
-    s = session()
-    walked(s, "run a", "run b", "run c")
-    walked(s, "rewind 1", "run d", "rewind 0", "run e")
-    assert s.undo() == "rewind to turn 0" and said(s) == ["a", "d"]
-    assert s.undo() == "rewind to turn 1" and said(s) == ["a", "b", "c"]
-    assert [t.prompt for t in s.turns] == ["a", "b", "c"]
-    s = walked(session(), "memory.add one", "run a", "memory.add two", "run b")
-    s.rewind(1, memory=True)
-    assert s.run("c").after.files["/AGENTS.md"] == "- one\n"
-    s.rewind(0, memory=True)
-    walked(s, "undo", "undo")
-    assert said(s) == ["a", "b"] and s.files["/AGENTS.md"] == "- one\n- two\n"
-    assert s.run("d").after.files["/AGENTS.md"] == "- one\n- two\n"
 
 
 def test_running_the_first_cell_again_replaces_the_whole_thread():
