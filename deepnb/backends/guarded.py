@@ -21,7 +21,7 @@ from deepnb.backends.record import USER_READER, HeldChange, Record
 from deepnb.backends.writer import OWN, added_lines, credential_in, is_withheld, to_ask_about, unfit, writer, writing
 from deepnb.engine.file_extras import append_text
 from deepnb.engine.files import is_text
-from deepnb.gate import credentials, redact
+from deepnb.gate import credentials, leaks, redact
 from deepnb.gate.directives import is_directive
 from deepnb.values.errors import DeepnbError
 from deepnb.values.files import ALL_FILES, RECORDS, RESULTS, utf8
@@ -182,11 +182,12 @@ class GuardedBackend(Record):
             return "invalid_path"
         if is_withheld(path):
             return "permission_denied"
-        if (text := utf8(content)) is None:
-            if not self.is_guarded(path):
+        text, guarded = utf8(content), self.is_guarded(path)
+        if guarded and (text is None or "\0" in text) and leaks(content):
+            return "permission_denied"
+        if text is None:
+            if not guarded:
                 return self.inner.upload_files([(path, content)])[0].error
-            if any(credentials(data.decode("latin-1")) for data in (content, content.replace(b"\0", b""))):
-                return "permission_denied"
             try:
                 with self.root(path).lock():
                     self._observe_file(path)
@@ -195,7 +196,7 @@ class GuardedBackend(Record):
                     return error
             except DeepnbError:
                 return "permission_denied"
-        if self.is_guarded(path) or path.startswith(RECORDS):
+        if guarded or path.startswith(RECORDS):
             return "permission_denied" if self.write(path, text).error else None
         if self._ask_about(path, text, self._text(path) or ""):
             return "permission_denied"

@@ -46,6 +46,13 @@ def add_own(value: str) -> None:
         CLEAN = set()
 
 
+def leaks(content: bytes) -> bool:
+    """Return whether bytes hold a credential, in whichever encoding they are read."""
+    encodings = ("utf-8", "utf-16", "utf-16-be", "latin-1", "gb18030")
+    read = (content.decode(encoding, "replace") for encoding in encodings)
+    return any(map(credentials, (*read, content.replace(b"\0", b"").decode("latin-1"))))
+
+
 def credentials(text: str) -> tuple[Finding, ...]:
     """Return the credentials in a text, in order, disjoint; overlapping ones are one, under the more telling kind."""
     if text in (clean := CLEAN):

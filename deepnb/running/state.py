@@ -269,8 +269,7 @@ class State:
             facts = self.metadata(thread) or {}
             scope = scope_of(str(facts.get("deepnb_scope", "")))
             if str(facts.get("deepnb_pool", "")) == name and scope.whole:
-                found = files_in_state(self._given, thread)
-                return {p: data for p, data in found.items() if shared(p)}
+                return {path: data for path, data in files_in_state(self._given, thread).items() if shared(path)}
         return {}
 
     def write_held(self, thread: Thread) -> None:

@@ -111,8 +111,7 @@ class Index:
 
     def files(self) -> list[str]:
         """The paths in the index, in order."""
-        rows = self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))
-        return [path for (path,) in rows]
+        return [path for (path,) in self._mended(partial(self._rows, "SELECT path FROM files ORDER BY path"))]
 
     def state(self) -> object:
         """Return what is equal only as long as nobody has written to the index, nor put another file in its place."""

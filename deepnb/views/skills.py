@@ -164,5 +164,4 @@ def findings_view(findings: Sequence[Finding], stamp: str = "") -> Picture:
         lines += [f"  {grade}: {place}: {one.what}", f"      {one.do}"]
         mark = h.swatch(grade, h.RED.format(0.2)) if one.broken else grade
         rows.append((mark, h.code(one.path), f"{one.line or '–'}", one.what, one.do))
-    head = ("", "file", "line", "problem", "fix")
-    return Picture(title, lines, [table_html(head, rows, right=(2,))], stamp)
+    return Picture(title, lines, [table_html(("", "file", "line", "problem", "fix"), rows, right=(2,))], stamp)

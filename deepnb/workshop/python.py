@@ -313,8 +313,7 @@ def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = limit * 3 // 4
-    tail = limit - head
-    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[-tail:]}"
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[head - limit :]}"
 
 
 def _error_text(error: BaseException) -> str:

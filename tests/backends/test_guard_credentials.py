@@ -131,8 +131,9 @@ def test_written_by_the_user(tmp_path: Path, way: str):
 
 def test_uploaded_or_in_the_name_of_a_file(tmp_path: Path):
     s, tried = session(tmp_path), BATCHES[2]
-    for i, sample in enumerate(tried):
-        for data in (sample.text.encode(), b"\xff\n" + sample.text.encode()):
+    texts = [*(sample.text for sample in tried), "数据库的密码是 Zq7Rw2Lm9Xc4", "La contraseña es Zq7Rw2Lm9Xc4"]
+    for i, text in enumerate(texts):
+        for data in (text.encode(), b"\xff\n" + text.encode(), *map(text.encode, ("utf-16", "utf-16-be", "gb18030"))):
             assert s.backend.upload_files([(home_or_box(i), data)])[0].error == "permission_denied"
     refused(s, tried)
     key = "gh" + "p_" + "a1B2c3D4e5F6" * 3

@@ -177,8 +177,7 @@ def tape_model(file: Path, now: Callable[[], str]) -> TapeModel:
     except OSError as error:
         raise RefusedError(f"{file} can't be read ({error.strerror})", "choose another file") from None
     tape = read_tape(data, file.name)
-    first = tape.models[0] if tape.models else TapedModel("")
-    return _model(Player(tape, now), first)
+    return _model(Player(tape, now), tape.models[0] if tape.models else TapedModel(""))
 
 
 def _model(player: Player, taped: TapedModel) -> TapeModel:

@@ -9,7 +9,7 @@ from posixpath import normpath
 
 from deepnb.backends.tree import is_control
 from deepnb.context.history import PREFIX
-from deepnb.gate import credentials, reasons, redact
+from deepnb.gate import credentials, leaks, reasons, redact
 from deepnb.gate.directives import is_directive, unsaid
 from deepnb.memory.layers import NOTES, guarded_paths
 from deepnb.running.workspace import Workspace
@@ -142,7 +142,7 @@ def _through_the_gate(
     if normpath(path) != path or any(map(is_control, path)):
         raise CantWriteError("has a path that leads elsewhere")
     if (text := utf8(content)) is None:
-        if credentials(content.decode("latin-1")) or credentials(content.replace(b"\0", b"").decode("latin-1")):
+        if leaks(content):
             raise CantWriteError("holds a credential in bytes that are not text")
         return content, ""
     lines = [line for line in text.splitlines() if line not in passed and is_directive(line)]
