@@ -22,9 +22,10 @@ from deepnb import gate as secrets
 from deepnb.gate import credentials, redact, redact_value, refusal
 from deepnb.gate.kinds import Kind
 from deepnb.gate.shapes import by_chance, password_like
+from tests.bench.credentials import is_found
 from tests.data import credentials_judge, credentials_practice, texts
 from tests.data.clean_lines import lines
-from tests.data.credentials import Sample, samples
+from tests.data.credentials import samples
 from tests.support.tables import every_row
 
 SAMPLES, CLEAN = samples(), lines()
@@ -36,13 +37,6 @@ def test_the_samples_are_the_frozen_ones_and_none_is_missed():
     assert hashlib.sha256(repr((SAMPLES, CLEAN)).encode()).hexdigest() == DIGEST
     assert [s for s in SAMPLES if not is_found(s)] == []
     assert [s for s in SAMPLES if any(value in redact(s.text) for value in s.values)] == []
-
-
-def is_found(sample: Sample) -> bool:
-    """Whether each value lies within a finding as a whole."""
-    spans = [(f.start, f.end) for f in credentials(sample.text)]
-    at = [(sample.text.index(value), len(value)) for value in sample.values]
-    return all(any(a <= start and start + size <= b for a, b in spans) for start, size in at)
 
 
 def test_no_clean_line_is_flagged_and_what_is_redacted_says_its_kind_and_keeps_the_rest():
