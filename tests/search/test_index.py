@@ -59,7 +59,7 @@ def test_headings_and_names_speak_for_what_is_below_and_words_that_look_alike_ar
 def test_a_long_session_is_returned_round_the_line_that_fits_and_a_very_long_line_is_cut() -> None:
     lines = [f"Line {n} tells of the weather and of not much else." for n in range(200)]
     lines[120] = "The hoopoe sat on the roundabout."
-    index = filled({"a.md": "# Talk\n\n" + "\n".join(lines)})
+    index = filled({"a.md": f"# {'Talk ' * 20}\n\n" + "\n".join(lines)})
     (hit, *_) = index.search("hoopoe", 1)
     assert hit.start < 123 < hit.end and len(hit.text) + len(hit.heading) + 1 <= 1600
     assert len(index.search("hoopoe", 1, passage=300)[0].text) <= 300

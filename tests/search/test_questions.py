@@ -86,15 +86,6 @@ def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
 TALKS = DATA / "talks.json"
 
 
-def test_no_passage_is_longer_than_the_protocol_allows() -> None:
-    (talk,) = bench.talks(json.loads(TALKS.read_text(encoding="utf-8"))[:1])
-    index = filled(talk.files)
-    for question in talk.questions:
-        for hit in index.search(question.text, 10):
-            assert len(hit.text) + len(hit.heading) + 1 <= bench.PASSAGE
-            assert "\n".join(talk.files[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
-
-
 @pytest.mark.nightly
 def test_the_fused_search_finds_more_than_plain_passages() -> None:
     samples = json.loads(TALKS.read_text(encoding="utf-8"))
