@@ -16,6 +16,7 @@ from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import RefusedError
 from tests.search import filled
+from tests.support.databases import execute
 from tests.support.tables import every_row, refused
 
 NOTES = {
@@ -164,18 +165,13 @@ def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Pa
         Index(path)
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"] and path.read_text() == "bees"
     path = tmp_path / "mine.db"
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE mine (x)")
-    db.commit()
-    db.close()
+    execute(str(path), "CREATE TABLE mine (x)")
     before = path.read_bytes()
     refused(r"another program's database: give the index its own path", Index, path)
     assert path.read_bytes() == before
     path = tmp_path / "i.db"
     made(path).close()
-    db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version = 999")
-    db.close()
+    execute(str(path), "PRAGMA user_version = 999")
     refused("newer deepnb", Index, path)
     refused("is not a directory", Index, tmp_path / "no" / "i.db")
 
