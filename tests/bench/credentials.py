@@ -5,7 +5,7 @@
 
 import random
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from deepnb.gate import credentials
@@ -19,7 +19,6 @@ LEAST, MOST, VENDORS = 95, 0.005, 55 / 60
 LINES = 100_000
 KINDS = {".py", ".pyi", ".md", ".rst", ".txt", ".json", ".toml", ".cfg", ".yaml", ".yml", ".html", ".css", ".js", ".ts"}
 _LONGEST_FILE = 300_000
-Found = list[list[tuple[int, int, int]]]
 
 
 def rows() -> Iterator[Row]:
@@ -28,23 +27,21 @@ def rows() -> Iterator[Row]:
         "vendors": tuple(credentials_kinds.vendors()), "practice": credentials_practice.samples(),
     }  # fmt: skip
     for name, samples in sets.items():
-        share = 100 * sum(map(_is_found, samples, _found([sample.text for sample in samples]))) / len(samples)
+        share = 100 * sum(map(is_found, samples)) / len(samples)
         least = {"judge": LEAST, "kinds": LEAST, "vendors": 100 * VENDORS}.get(name)
         bound, ok = (f"{least:.0f} %", share >= least) if least else ("", None)
         yield Row(f"{name} ({len(samples)})", share, "%", bound=bound, ok=ok)
     texts = list(clean_texts())
     count = sum(text.count("\n") + 1 for text in texts)
-    share = 100 * sum(len({line for _, _, line in found}) for found in _found(texts)) / count
+    share = 100 * sum(len({found.line for found in credentials(text)}) for text in texts) / count
     yield Row(f"{count:,} lines of installed packages flagged", share, "%", bound=f"{MOST} %", ok=share <= MOST)
 
 
-def _is_found(sample: Sample, found: Sequence[tuple[int, int, int]]) -> bool:
-    starts = [(sample.text.rindex(value), len(value)) for value in sample.values]
-    return all(any(start <= at and at + size <= end for start, end, _ in found) for at, size in starts)
-
-
-def _found(texts: Sequence[str]) -> Found:
-    return [[(f.start, f.end, f.line) for f in credentials(text)] for text in texts]
+def is_found(sample: Sample) -> bool:
+    """Whether each value lies within a finding as a whole."""
+    spans = [(f.start, f.end) for f in credentials(sample.text)]
+    at = [(sample.text.rindex(value), len(value)) for value in sample.values]
+    return all(any(a <= start and start + size <= b for a, b in spans) for start, size in at)
 
 
 def clean_texts() -> Iterator[str]:

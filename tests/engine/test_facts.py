@@ -12,9 +12,7 @@ from deepagents import create_deep_agent
 from deepagents.backends import StateBackend
 from deepagents.graph import DeepAgentState
 from deepagents.middleware.filesystem import FilesystemState
-from deepagents.middleware.memory import MemoryMiddleware, MemoryState
-from deepagents.middleware.skills import SkillsState
-from deepagents.middleware.summarization import SUMMARIZATION_EVENT_KEY, SUMMARIZATION_SESSION_ID_KEY
+from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -279,12 +277,6 @@ def test_the_state_holds_what_we_read(state):
     assert state[keys.SKILLS][0].keys() >= {"name", "description", "path"}
     assert state[keys.OFFLOAD].keys() >= {"cutoff_index", "summary_message", "file_path"}
     assert state[keys.OFFLOAD_ID] == "main"
-
-
-def test_upstream_names_them_so():
-    assert keys.FILES in FilesystemState.__annotations__ and keys.MEMORY in MemoryState.__annotations__
-    assert {keys.SKILLS, keys.SKILL_ERRORS} <= SkillsState.__annotations__.keys()
-    assert (SUMMARIZATION_EVENT_KEY, SUMMARIZATION_SESSION_ID_KEY) == (keys.OFFLOAD, keys.OFFLOAD_ID)
 
 
 def test_the_copy_node_and_the_interrupt_chunk():

@@ -333,7 +333,7 @@ def test_two_writers_of_one_line_keep_both_texts(anywhere):
 @pytest.mark.nightly
 def test_eight_kernels_with_fifty_edits_each_lose_none(where):
     with session(where) as s:
-        command = [sys.executable, "-m", "tests.support.memory_writer", where]
+        command = [sys.executable, "-m", "tests.support.memory_writer", "persist", where]
         kernels = [
             subprocess.Popen([*command, f"k{n}", "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for n in range(8)

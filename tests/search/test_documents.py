@@ -15,6 +15,7 @@ from deepnb.search.reading import FEW, KeptPostings, Reader
 from deepnb.search.scoring import Concept, Postings
 from deepnb.search.words import read_query
 from tests.data import rows
+from tests.search import filled
 from tests.support.tables import every_row
 
 STORY = (
@@ -54,8 +55,7 @@ def test_lines_that_are_things_by_themselves_stay_so(text: str) -> None:
 
 def test_a_hit_in_a_wrapped_paragraph_names_all_its_lines() -> None:
     text = f"# Plates\n\n{textwrap.fill(STORY, 79)}\n\nThe end.\n"
-    index = Index()
-    index.update({"a.md": text})
+    index = filled({"a.md": text})
     (hit,) = index.search("bluntness of the edge", 1)
     assert hit.text == "\n".join(text.split("\n")[hit.start - 1 : hit.end]) and "in eight steps" in hit.text
 
@@ -90,8 +90,7 @@ def test_a_window_is_scored_by_how_often_words_are_asked_and_stand_in_it() -> No
         "glaze.md": textwrap.fill(f"The glaze. {STORY}", 75),
         **{f"{n}.md": textwrap.fill(STORY, 75) for n in range(3)},
     }
-    index = Index()
-    index.update(files)
+    index = filled(files)
     for first, name in (("kiln.md", "kiln"), ("glaze.md", "glaze")):
         assert index.search(f"how a kiln and a glaze behave, and the {name} above all")[0].path == first
 
@@ -101,8 +100,7 @@ def test_what_looks_like_an_identifier_and_is_in_many_files_is_a_word_beside_oth
     files = {f"{n}.md": textwrap.fill(f"Some I/O of disk {n} waits for a while. {STORY}", 75) for n in range(20)}
     files["streams.md"] = textwrap.fill(f"The standard streams of a program are opened as it starts. {STORY}", 75)
     files["4411.md"] = textwrap.fill(f"Ticket KX-4411 was closed. {STORY}", 75)
-    index = Index()
-    index.update(files)
+    index = filled(files)
     assert index.search("standard streams for I/O")[0].path == "streams.md"
     assert index.search("standard streams in KX-4411")[0].path == "4411.md"
 
@@ -110,8 +108,7 @@ def test_what_looks_like_an_identifier_and_is_in_many_files_is_a_word_beside_oth
 def test_a_document_counts_by_its_windows() -> None:
     """The units of the best window have its score as the coarse one, whatever line of it the words are in."""
     other = "and the rest of what was written there is about the weather and the harbour of a town by the sea "
-    index = Index()
-    index.update({f"{n}.md": textwrap.fill(f"Report {n} on kilns: {other * 8}", 75) for n in range(3)})
+    index = filled({f"{n}.md": textwrap.fill(f"Report {n} on kilns: {other * 8}", 75) for n in range(3)})
     reader = index._reader
     assert reader is not None
     index.search("kilns")
@@ -139,8 +136,7 @@ def test_a_second_passage_of_a_document_counts_less(documents: set[int], order: 
 
 
 def test_talks_and_notes_are_scored_as_before() -> None:
-    index = Index()
-    index.update({"talk.md": "Ana: I keep bees.\nBen: Where?\n", "note.md": "- the bees came by post\n"})
+    index = filled({"talk.md": "Ana: I keep bees.\nBen: Where?\n", "note.md": "- the bees came by post\n"})
     assert not index._rows("SELECT path FROM files WHERE document")
     index.update({"doc.md": textwrap.fill(STORY, 79)})
     assert index._rows("SELECT path FROM files WHERE document") == [("doc.md",)]
@@ -191,8 +187,7 @@ def test_what_is_kept_is_what_is_there(tmp_path: Path, seed: int, others: bool) 
 
 def test_only_the_files_that_were_written_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a word that is in all files, and in their headings."""
-    index = Index()
-    index.update({f"{n}.md": "# The bees\n\n- they keep bees\n" for n in range(100)})
+    index = filled({f"{n}.md": "# The bees\n\n- they keep bees\n" for n in range(100)})
     index.search("bees")
     read: list[int] = []
     whole = KeptPostings._read

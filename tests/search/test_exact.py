@@ -12,6 +12,7 @@ from deepnb.search.reading import other_forms
 from deepnb.search.words import label
 from tests.bench.speed import markdown
 from tests.data import table
+from tests.search import filled
 from tests.support.tables import every_row
 
 FAMILY = ["欧阳", "司马", "王", "李", "张", "陈", "赵", "周", "吴", "郑"]
@@ -75,24 +76,21 @@ def test_a_vector_does_not_hide_an_identifier(fusion: str) -> None:
         def embed_query(self, text: str) -> list[float]:
             return [1.0, 0.0]
 
-    index = Index(embedder=Liar())
-    index.update({f"{n}.md": f"We saw E40{n} in the log of the service." for n in range(10, 60)})
+    index = filled({f"{n}.md": f"We saw E40{n} in the log of the service." for n in range(10, 60)}, embedder=Liar())
     hits = index.search("What is E4042 in the log of the service?", 5, fusion=fusion)  # type: ignore[arg-type]
     assert "E4042" in hits[0].text and hits[0].leg.startswith("exact")
 
 
 @every_row(("text", "query"), table("search")["identifiers"])
 def test_an_identifier_is_read_out_of_its_sentence(text: str, query: str) -> None:
-    index = Index()
-    index.update({"a.md": text, "b.md": "something else", "c.md": "and more of it"})
+    index = filled({"a.md": text, "b.md": "something else", "c.md": "and more of it"})
     (hit,) = index.search(query, 1)
     assert (hit.path, hit.leg.startswith("exact")) == ("a.md", query != "get user")
 
 
 @every_row(("asked", "said"), table("search")["forms"])
 def test_a_question_finds_the_word_in_another_form(asked: str, said: str) -> None:
-    index = Index()
-    index.update({"a.md": f"It rained all day.\n\n{said}\n", "b.md": "Nothing of that kind here.\n"})
+    index = filled({"a.md": f"It rained all day.\n\n{said}\n", "b.md": "Nothing of that kind here.\n"})
     assert said in index.search(asked, 1)[0].text
 
 
@@ -116,8 +114,7 @@ def test_a_label_is_what_stands_before_the_colon(line: str, of: str) -> None:
 
 
 def test_what_a_speaker_says_is_theirs_and_a_run_of_chinese_is_a_name_in_quotation_marks_or_alone() -> None:
-    index = Index()
-    index.update({"talk.md": "Ana: The bees have left for the meadow behind the mill.\n\nBen: Ana, the bees?\n"})
+    index = filled({"talk.md": "Ana: The bees have left for the meadow behind the mill.\n\nBen: Ana, the bees?\n"})
     assert index.search("what of Ana's bees?", 1, passage=70)[0].text.startswith("Ana: ")
     index = Index()
     much = " ".join(f"Sentence {i} is about nothing at all." for i in range(60))

@@ -15,6 +15,8 @@ from deepnb.search.chunks import CHUNK, UNIT, cut
 from deepnb.search.database import APPLICATION, Database
 from deepnb.search.words import content_hash
 from deepnb.values.errors import RefusedError
+from tests.search import filled
+from tests.support.databases import execute
 from tests.support.tables import every_row, refused
 
 NOTES = {
@@ -25,9 +27,7 @@ NOTES = {
 
 
 def made(path: Path | None = None, **options: object) -> Index:
-    index = Index(path, **options)  # type: ignore[arg-type]
-    index.update(dict(NOTES))
-    return index
+    return filled(NOTES, path, **options)
 
 
 # -- what is found
@@ -51,37 +51,30 @@ def test_headings_and_names_speak_for_what_is_below_and_words_that_look_alike_ar
     assert hits[0].path == "memory/2026-02-14.md" and hits[0].heading == "Saturday > Garden"
     found = cut("# One\n\n```python\n# not a heading\n```\n\n## Two\n\ntext\n")
     assert [chunk.heading for chunk in found.chunks] == ["One", "One > Two"]
-    index = Index()
-    index.update({"a.md": "To be or not to be.", "b.md": "Something else."})
+    index = filled({"a.md": "To be or not to be.", "b.md": "Something else."})
     assert index.search("to be or not to be")[0].path == "a.md"
-    index = Index()
-    index.update({"a.md": "We took photographs of the lighthouse.", "b.md": "The kettle is on."})
+    index = filled({"a.md": "We took photographs of the lighthouse.", "b.md": "The kettle is on."})
     assert index.search("fotograph", 1)[0].leg == "grams"
 
 
 def test_a_long_session_is_returned_round_the_line_that_fits_and_a_very_long_line_is_cut() -> None:
     lines = [f"Line {n} tells of the weather and of not much else." for n in range(200)]
     lines[120] = "The hoopoe sat on the roundabout."
-    index = Index()
-    index.update({"a.md": "# Talk\n\n" + "\n".join(lines)})
+    index = filled({"a.md": f"# {'Talk ' * 20}\n\n" + "\n".join(lines)})
     (hit, *_) = index.search("hoopoe", 1)
     assert hit.start < 123 < hit.end and len(hit.text) + len(hit.heading) + 1 <= 1600
     assert len(index.search("hoopoe", 1, passage=300)[0].text) <= 300
-    index = Index()
-    index.update({"a.md": "word " * 5000 + "hoopoe " + "word " * 5000})
+    index = filled({"a.md": "word " * 5000 + "hoopoe " + "word " * 5000})
     (hit, *_) = index.search("hoopoe", 1)
     assert "hoopoe" in hit.text and len(hit.text) <= 1600 and (hit.start, hit.end) == (1, 1)
 
 
 def test_passages_do_not_overlap_and_a_budget_in_tokens_is_kept() -> None:
-    index = Index()
-    index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
+    index = filled({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
     hits = index.search("bees in the hive", 8)
     lines = [n for hit in hits for n in range(hit.start, hit.end + 1)]
     assert len(hits) >= 6 and len(set(lines)) == len(lines)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    index = Index()
-    index.update({"a.md": "\n".join(f"The bees of hive {n} are well." for n in range(300))})
     for tokens in (100, 500, 2000):
         hits = index.search("bees in the hive", 50, tokens=tokens)
         assert hits and sum(len(hit.text) + len(hit.heading) + 1 for hit in hits) <= tokens * 4
@@ -172,18 +165,13 @@ def test_what_is_no_index_of_this_version_is_refused_and_left_alone(tmp_path: Pa
         Index(path)
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"] and path.read_text() == "bees"
     path = tmp_path / "mine.db"
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE mine (x)")
-    db.commit()
-    db.close()
+    execute(str(path), "CREATE TABLE mine (x)")
     before = path.read_bytes()
     refused(r"another program's database: give the index its own path", Index, path)
     assert path.read_bytes() == before
     path = tmp_path / "i.db"
     made(path).close()
-    db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version = 999")
-    db.close()
+    execute(str(path), "PRAGMA user_version = 999")
     refused("newer deepnb", Index, path)
     refused("is not a directory", Index, tmp_path / "no" / "i.db")
 
@@ -259,13 +247,11 @@ def test_an_index_in_memory_and_one_in_a_file_find_the_same(tmp_path: Path) -> N
 
 
 def test_words_that_other_files_have_stay_known_and_one_that_comes_back_is_found_again(tmp_path: Path) -> None:
-    index = Index(tmp_path / "i.db")
-    index.update({"a.md": "the photograph of the kiln", "b.md": "a photograph"})
+    index = filled({"a.md": "the photograph of the kiln", "b.md": "a photograph"}, tmp_path / "i.db")
     index.update({"a.md": None})
     assert index.search("fotograph", 1)[0].path == "b.md"
     assert [word for (word,) in index._rows("SELECT word FROM vocabulary ORDER BY word")] == ["a", "photograph"]
-    index = Index()
-    index.update({"a.md": "the photograph", "b.md": "bees"})
+    index = filled({"a.md": "the photograph", "b.md": "bees"})
     assert index.search("fotograph", 1)
     index.update({"a.md": None})
     assert index.search("fotograph") == []
@@ -330,8 +316,7 @@ def test_processes_that_update_one_index_lose_nothing(tmp_path: Path) -> None:
 
 def test_an_open_index_has_the_words_that_another_process_wrote(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
-    index = Index(path)
-    index.update({"a.md": "bees"})
+    index = filled({"a.md": "bees"}, path)
     assert index.search("bee", legs=["grams"])[0].path == "a.md"
     assert index.search("photographies", legs=["grams"]) == []
     code = "import sys; from deepnb.search import Index; Index(sys.argv[1]).update({'a.md': 'tea and fotografies'})"

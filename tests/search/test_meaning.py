@@ -23,6 +23,7 @@ from deepnb.search.scoring import Spread
 from deepnb.values.errors import InvalidError, NotInstalledError
 from tests.bench import meaning
 from tests.data import paraphrases
+from tests.search import filled
 from tests.support.tables import every_row
 
 
@@ -30,8 +31,7 @@ from tests.support.tables import every_row
 def test_questions_in_other_words_find_nine_tenths_of_what_vectors_alone_find(
     files: Callable[[], dict[str, str]],
 ) -> None:
-    index = Index(embedder=paraphrases.Kept())
-    index.update(dict(files()))
+    index = filled(files(), embedder=paraphrases.Kept())
     ours, alone = (meaning.share(index, paraphrases.questions(), legs) for legs in (LEGS, ["vector"]))
     assert ours >= 0.9 * alone and ours >= 0.6
     assert [query for query in paraphrases.nonsense() if index.search(query)] == []
@@ -54,8 +54,7 @@ def test_nonsense_finds_nothing_with_vectors_of_chance() -> None:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [self.embed_query(text) for text in texts]
 
-    index = Index(embedder=Chance())
-    index.update({f"{n}.md": f"note {n} about {'tea' if n < 20 else 'oats'}" for n in range(40)})
+    index = filled({f"{n}.md": f"note {n} about {'tea' if n < 20 else 'oats'}" for n in range(40)}, embedder=Chance())
     assert [query for query in paraphrases.nonsense() if index.search(query, 100)] == []
     assert len(index.search("what is tea", 100)) == 40  # of a word that is known also what is far
 
@@ -82,8 +81,9 @@ def test_of_days_that_are_asked_about_a_vector_gives_what_is_of_them(
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [self.embed_query(text) for text in texts]
 
-    index = Index(embedder=Topics())
-    index.update({f"2026-11-{day}.md": f"- went to the cinema {day}\n- tea" for day in range(10, 24)})
+    index = filled(
+        {f"2026-11-{day}.md": f"- went to the cinema {day}\n- tea" for day in range(10, 24)}, embedder=Topics()
+    )
     hits = index.search(question, 40, today=date(2026, 11, today), passage=30)
     assert sorted({int(hit.path[8:10]) for hit in hits if "cinema" in hit.text}) == days
 
@@ -125,8 +125,7 @@ class Slow(paraphrases.Kept):
 
 
 def embedding(embedder: Slow) -> tuple[Index, threading.Thread]:
-    index = Index(embedder=embedder, wait=0)
-    index.update(paraphrases.files())
+    index = filled(paraphrases.files(), embedder=embedder, wait=0)
     assert index._thread is not None
     return index, index._thread
 
@@ -229,8 +228,7 @@ def test_sqlite_vec_and_numpy_give_the_same_order(monkeypatch: pytest.MonkeyPatc
 
 def test_equal_texts_and_texts_seen_before_are_not_embedded_again(tmp_path: Path) -> None:
     embedder = Hashed()
-    index = Index(tmp_path / "i.db", embedder=embedder)
-    index.update({"a.md": "the bees", "b.md": "the bees", "c.md": "the boat"})
+    index = filled({"a.md": "the bees", "b.md": "the bees", "c.md": "the boat"}, tmp_path / "i.db", embedder=embedder)
     assert len(embedder.texts) == 2
     index.update({"a.md": "the bees", "b.md": "the tea", "c.md": "the boat"})
     assert len(embedder.texts) == 3
@@ -244,8 +242,7 @@ def test_equal_texts_and_texts_seen_before_are_not_embedded_again(tmp_path: Path
 def test_another_model_has_vectors_of_its_own(tmp_path: Path) -> None:
     Index(tmp_path / "i.db", embedder=Hashed("one")).update({"a.md": "the bees"})
     second = Hashed("two")
-    index = Index(tmp_path / "i.db", embedder=second)
-    index.update({})
+    index = filled({}, tmp_path / "i.db", embedder=second)
     assert second.texts == ["the bees"] and index.search("bees", legs=["vector"])[0].leg == "vector"
 
 
@@ -257,8 +254,7 @@ def test_an_embedder_that_fails_or_gives_odd_vectors_costs_only_the_vectors() ->
         def embed_query(self, text: str) -> list[float]:
             raise TimeoutError("no answer")
 
-    index = Index(embedder=Broken())
-    index.update({"a.md": "the bees"})
+    index = filled({"a.md": "the bees"}, embedder=Broken())
     assert index.search("bees")[0].path == "a.md"
     assert index.notices == [
         "1 chunks have no vector: TimeoutError: no answer from there",
@@ -274,14 +270,12 @@ def test_an_embedder_that_fails_or_gives_odd_vectors_costs_only_the_vectors() ->
         def embed_query(self, text: str) -> list[float]:
             return [0.0, 1.0]
 
-    index = Index(embedder=Odd())
-    index.update({"a.md": "the bees"})
+    index = filled({"a.md": "the bees"}, embedder=Odd())
     assert index.search("bees")[0].leg == "words+grams"
 
 
 def test_the_seeds_weights_can_be_chosen() -> None:
-    index = Index(embedder=Hashed())
-    index.update(notes(60))
+    index = filled(notes(60), embedder=Hashed())
     by_text = index.search("bees piano", 5, fusion="weight", vector_weight=0.0, text_weight=1.0)
     by_vector = index.search("bees piano", 5, fusion="weight", vector_weight=1.0, text_weight=0.0)
     assert [hit.path for hit in by_vector] == [hit.path for hit in index.search("bees piano", 5, legs=["vector"])]

@@ -15,6 +15,7 @@ from tests.bench import talks as bench
 from tests.bench.documents import Ask, Plain, _paths
 from tests.data import documents as collection
 from tests.data.questions import TODAY, chinese, dates, nonsense
+from tests.search import filled
 from tests.support.tables import every_row
 
 NOTES, DATED = dates()
@@ -50,8 +51,7 @@ def test_a_question_that_is_only_days_gives_their_notes_newest_first(question: s
 def test_nonsense_finds_nothing() -> None:
     assert len(nonsense()) == 50
     for files in (NOTES, chinese()[0]):
-        index = Index()
-        index.update(dict(files))
+        index = filled(files)
         assert {query: hits for query in nonsense() if (hits := index.search(query, today=TODAY))} == {}
 
 
@@ -66,8 +66,7 @@ def test_a_day_beside_another_word_gives_what_has_the_word(question: str, paths:
 
 def test_a_long_day_is_given_in_its_order_and_nothing_of_another_day_with_it() -> None:
     lines = [f"- 2026-11-{24 - i // 9}: thing {i} of the day, and what came of it" for i in range(18)]
-    index = Index()
-    index.update({"log.md": "\n".join(lines)})
+    index = filled({"log.md": "\n".join(lines)})
     hits = index.search("yesterday", today=TODAY, passage=200)
     assert "\n".join(hit.text for hit in hits) == "\n".join(lines[:9])
     assert index.search("yesterday", today=TODAY, within=lambda path: False) == []
@@ -76,8 +75,7 @@ def test_a_long_day_is_given_in_its_order_and_nothing_of_another_day_with_it() -
 def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
     text = "- 9:15 Called the vet\n- 2026-12-04 is the day of the launch\n- 2025-01-20 was too early\n"
     files = {f"/memory/2026-11-{day}.md": text for day in range(10, 26)}
-    index = Index()
-    index.update(dict(files))
+    index = filled(files)
     for question, days in (
         ("yesterday", [24]), ("two weeks ago", [15, 14, 13, 12, 11, 10]), ("last week", range(22, 15, -1)),
     ):  # fmt: skip
@@ -86,16 +84,6 @@ def test_a_note_of_a_day_is_given_whole_and_a_week_has_more_than_six() -> None:
 
 
 TALKS = DATA / "talks.json"
-
-
-def test_no_passage_is_longer_than_the_protocol_allows() -> None:
-    (talk,) = bench.talks(json.loads(TALKS.read_text(encoding="utf-8"))[:1])
-    index = Index()
-    index.update(dict(talk.files))
-    for question in talk.questions:
-        for hit in index.search(question.text, 10):
-            assert len(hit.text) + len(hit.heading) + 1 <= bench.PASSAGE
-            assert "\n".join(talk.files[hit.path].split("\n")[hit.start - 1 : hit.end]) == hit.text
 
 
 @pytest.mark.nightly

@@ -14,6 +14,7 @@ from deepnb.search.days import Span, asked_days, day_of, nearness
 from deepnb.values.errors import DeepnbError, InvalidError
 from tests import DATA
 from tests.data import rows
+from tests.search import filled
 from tests.support.tables import every_row
 
 BEES = "- the bees of hive {}-{} are well and at work\n"
@@ -27,16 +28,14 @@ def size(hits: list[Any]) -> int:
 @every_row("tokens", [200, 1000, 2000])
 @every_row("k", [None, 3, 6, 40])
 def test_a_budget_is_filled_and_kept(tokens: int, k: int | None) -> None:
-    index = Index()
-    index.update(dict(MANY))
+    index = filled(MANY)
     hits = index.search("how are the bees of the hive?", k, tokens=tokens)
     most = min(tokens * 4, 1600 * (k or 40))
     assert most * 0.85 < size(hits) <= tokens * 4 and (k is None or len(hits) <= k)
 
 
 def test_short_notes_fill_a_budget_by_their_number() -> None:
-    index = Index()
-    index.update({f"memory/{n}.md": f"- the bees of hive {n} are well\n" for n in range(300)})
+    index = filled({f"memory/{n}.md": f"- the bees of hive {n} are well\n" for n in range(300)})
     hits = index.search("bees of the hive", tokens=2000)
     assert len(hits) > 200 and size(hits) > 7900
 
@@ -70,8 +69,7 @@ def test_an_index_is_made_of_what_it_can_use(how: dict[str, Any], says: str) -> 
 
 @every_row(("query", "path"), [("🐝", "bees.md"), ("what of the 🚀?", "launch.md"), ("☕ and tea", "tea.md")])
 def test_an_emoji_is_a_word(query: str, path: str) -> None:
-    index = Index()
-    index.update({"bees.md": "they are back 🐝🐝", "launch.md": "Monday: 🚀 it is up", "tea.md": "no ☕ today"})
+    index = filled({"bees.md": "they are back 🐝🐝", "launch.md": "Monday: 🚀 it is up", "tea.md": "no ☕ today"})
     assert index.search(query, 1)[0].path == path
 
 
@@ -136,15 +134,13 @@ def test_any_text_may_be_asked(query: str) -> None:
 @example({"\0": "", "\0b": "c", "a": "d"})
 @given(st.dictionaries(st.text(ANY, min_size=1, max_size=20), st.text(ANY, max_size=400), max_size=4))
 def test_any_text_may_be_indexed_and_what_has_a_word_is_found(files: dict[str, str]) -> None:
-    index = Index()
-    index.update({**files, "known.md": "the hoopoe"})
+    index = filled({**files, "known.md": "the hoopoe"})
     again = index.update({**files, "known.md": "the hoopoe"})
     assert again.changed == 0 and "known.md" in {hit.path for hit in index.search("hoopoe", 10)}
 
 
 def test_a_lone_surrogate_in_a_text_is_kept_as_a_question_mark() -> None:
-    index = Index()
-    index.update({"a.md": "the \udc80 hoopoe"})
+    index = filled({"a.md": "the \udc80 hoopoe"})
     assert index.search("hoopoe")[0].text == "the ? hoopoe"
 
 
@@ -232,8 +228,7 @@ NOTES = {
     ("Nora 五月三日 supper", "trout"), ("Nora 上周 supper", "pancakes"),
 ])  # fmt: skip
 def test_a_note_of_the_day_that_is_asked_about_comes_first(question: str, dish: str) -> None:
-    index = Index()
-    index.update(dict(NOTES))
+    index = filled(NOTES)
     assert dish in index.search(question, 1, today=TODAY)[0].text
 
 
@@ -245,12 +240,10 @@ def test_the_day_is_that_of_the_line_the_heading_or_the_file_and_an_exact_identi
     days = [str(date.fromordinal(day))[2:] if day else "" for (day,) in rows]
     march = "23-03-04"
     assert days == ["20-01-02", march, march, "23-03-09", march, "23-05-05", "23-05-05", march, march, ""]
-    index = Index()
-    index.update({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
+    index = filled({**NOTES, "memory/2021-01-01.md": "- ERR_4711 came up once\n"})
     hits = index.search("did Nora have supper on 9 May 2024 when ERR_4711 came up?", 2, today=TODAY)
     assert "ERR_4711" in hits[0].text and "dumplings" in hits[1].text
-    index = Index()
-    index.update(dict(NOTES))
+    index = filled(NOTES)
     asked = " ".join(f"{n} days ago on {n % 28 + 1} May" for n in range(4000))
     assert index.search(f"supper {asked}", 2, today=TODAY)
 

@@ -36,16 +36,20 @@ LATER = tuple(_cases("later"))  # written after the rules: how they do on errors
 
 
 def failure(case: ErrorCase) -> tuple[BaseException, dict[str, str]]:
-    names: dict[str, object] = {"__name__": "__main__"}
-    for number, code in enumerate(case.cells, 1):
+    return fails(*case.cells), {cell_label(cell_file(n)): text for n, text in enumerate(case.cells, 1)}
+
+
+def fails(*cells: str, **names: object) -> BaseException:
+    """The error that ends one of these cells, run one after the other with these names."""
+    scope: dict[str, object] = {"__name__": "__main__", **names}
+    for number, code in enumerate(cells, 1):
         file = cell_file(number)
         linecache.cache[file] = (len(code), None, [f"{line}\n" for line in code.split("\n")], file)
         try:
-            exec(compile(code, file, "exec"), names)
-        except Exception as error:
-            error.__traceback__ = error.__traceback__.tb_next if error.__traceback__ else None
-            return error, {cell_label(cell_file(n)): text for n, text in enumerate(case.cells, 1)}
-    raise AssertionError(f"{case.name} does not fail")
+            exec(compile(code, file, "exec"), scope)
+        except BaseException as error:
+            return error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)
+    raise AssertionError(f"they do not fail: {cells}")
 
 
 def cell_file(number: int) -> str:

@@ -10,7 +10,7 @@ from deepagents import create_deep_agent
 from deepagents.backends import FilesystemBackend
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
@@ -61,29 +61,17 @@ class Added(TypedDict):
 
 
 def _own_reducer(folder: Path) -> Any:
-    bound = model().bind_tools([lookup])
+    bound, look = model().bind_tools([lookup]), tool(lookup)
 
     def think(state: Added) -> dict[str, Any]:
         return {"messages": [bound.invoke(state["messages"])], "seen": ["think"]}
 
     def act(state: Added) -> dict[str, Any]:
         calls = state["messages"][-1].tool_calls  # type: ignore[union-attr]
-        return {
-            "messages": [ToolMessage(_look(c), tool_call_id=c["id"], name=c["name"]) for c in calls],
-            "seen": ["act"],
-        }
+        return {"messages": [look.invoke({**one, "type": "tool_call"}) for one in calls], "seen": ["act"]}
 
-    look = tool(lookup)
-
-    def _look(one: Mapping[str, Any]) -> str:
-        return str(look.invoke({**one, "type": "tool_call"}).content)
-
-    builder = StateGraph(Added).add_node("think", think).add_node("act", act).add_edge(START, "think")
-    return builder.add_conditional_edges("think", _next, ["act", END]).add_edge("act", "think").compile()
-
-
-def _next(state: Added) -> str:
-    return "act" if isinstance(last := state["messages"][-1], AIMessage) and last.tool_calls else END
+    builder = StateGraph(Added).add_node("think", think).add_node("tools", act).add_edge(START, "think")
+    return builder.add_conditional_edges("think", tools_condition).add_edge("tools", "think").compile()
 
 
 def _asking(folder: Path) -> Any:

@@ -1,4 +1,7 @@
-"""A kernel that adds facts to memory: `python -m tests.support.memory_writer WHERE NAME COUNT`, begun by a line on its input."""
+"""A kernel that adds facts to memory, begun by a line on its input.
+
+`python -m tests.support.memory_writer persist|keep WHERE NAME COUNT`: a kept session, or the memory of a directory.
+"""
 
 import sys
 
@@ -6,8 +9,9 @@ from deepnb import Session
 from tests.support.scripted import Scripted
 
 
-def main(where: str, name: str, count: int) -> None:
-    with Session(Scripted(answers=["ok"]), persist=where) as s:
+def main(how: str, where: str, name: str, count: int) -> None:
+    with Session(Scripted(answers=["ok"])) as s:
+        s.persist(where) if how == "persist" else s.memory.keep(where)
         print("ready", flush=True)
         sys.stdin.readline()
         for n in range(count):
@@ -16,4 +20,4 @@ def main(where: str, name: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

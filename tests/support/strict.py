@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -269,18 +271,10 @@ def _anthropic(messages: list[Any], issued: set[str]) -> Iterator[str]:
 
 
 def _merged(messages: list[Any]) -> Iterator[dict[str, Any]]:
-    held: dict[str, Any] = {}
-    for message in messages:
-        content = message["content"]
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}] if content else []
-        if held and held["role"] == message["role"]:
-            held["content"] += content
-            continue
-        if held:
-            yield held
-        held = {"role": message["role"], "content": list(content)}
-    yield held
+    for role, some in groupby(messages, itemgetter("role")):
+        contents = [message["content"] for message in some if message["content"]]
+        blocks = ([{"type": "text", "text": one}] if isinstance(one, str) else one for one in contents)
+        yield {"role": role, "content": [*chain.from_iterable(blocks)]}
 
 
 def _anthropic_block(where: str, block: Body, issued: set[str]) -> Iterator[str]:

@@ -293,8 +293,8 @@ def top(s: Slots, up: bool | None = None, frame: pd.DataFrame | None = None) -> 
     return rows(s, frame.head(s.k), frame.iloc[s.k :], ordered=True)
 
 
-def top_groups(s: Slots, values: pd.Series, up: bool = True) -> Truth:
-    values = values.sort_values(ascending=not up)
+def top_groups(s: Slots, values: pd.Series) -> Truth:
+    values = values.sort_values(ascending=False)
     if len(values) <= s.k or values.iloc[s.k - 1] == values.iloc[s.k]:
         raise UnfitError
     return per(s, values.head(s.k), ordered=True)
@@ -344,9 +344,8 @@ def dated(s: Slots, first: Any = None, last: Any = None) -> Any:
     return (time > first if first is not None else time.notna()) & (time < last if last is not None else time.notna())
 
 
-def size(s: Slots, column: Any = None, chosen: Any = None) -> pd.Series:
-    by = s.f[s.c] if column is None else column
-    return by[chosen].value_counts() if chosen is not None else by.value_counts()
+def size(s: Slots, column: Any = None) -> pd.Series:
+    return (s.f[s.c] if column is None else column).value_counts()
 
 
 def groups(s: Slots, how: str = "", by: Any = None, chosen: Any = None) -> pd.Series:

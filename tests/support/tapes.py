@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import TestCase
 from unittest.mock import patch
 
 from pydantic import SecretStr
@@ -131,27 +132,17 @@ def _marks() -> Any:
     return patch("deepnb.memory.flush.sha256", numbered)
 
 
+_COMPARED = TestCase()  # its `assertEqual` shows where two values differ
+_COMPARED.maxDiff = None
+
+
 def same(a: Session, b: Session) -> None:
     days = days_near(a.workspace.current.now()) | days_near(b.workspace.current.now())
     for one, other in zip(a.turns, b.turns, strict=True):
         left, right = (without_run(turn, days) for turn in (one, other))
-        _alike(left["events"], right["events"])
-        _alike(left, right)
-    assert without_run(dict(a.files), days) == without_run(dict(b.files), days)
-    _alike(_rows(a, days), _rows(b, days))
-
-
-def _alike(a: Any, b: Any) -> None:
-    if isinstance(a, list) and isinstance(b, list):
-        assert len(a) == len(b), f"{a!r} is not {b!r}"
-        for one, other in zip(a, b, strict=True):
-            _alike(one, other)
-    elif isinstance(a, dict) and isinstance(b, dict):
-        assert a.keys() == b.keys()
-        for key in a:
-            _alike(a[key], b.get(key))
-    else:
-        assert a == b, f"{a!r} is not {b!r}"
+        _COMPARED.assertEqual(left, right)
+    _COMPARED.assertEqual(without_run(dict(a.files), days), without_run(dict(b.files), days))
+    _COMPARED.assertEqual(_rows(a, days), _rows(b, days))
 
 
 def without_run(value: Any, days: frozenset[str]) -> Any:

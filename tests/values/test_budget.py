@@ -29,8 +29,6 @@ def test_the_trigger_is_085_of_the_window_rounded_up(window):
 
 
 def test_the_figures_of_a_rule():
-    for window in (20, 100, 8_000, 8_001, 199_999, 1_048_576):
-        assert rule_for(window).trigger_tokens == -(-85 * window // 100)
     assert rule_for(700, ("fraction", 0.07)).trigger_tokens == 49  # 0.07 * 700 is 49.00000000000001
     rule = rule_for(8_000)
     assert [Budget({"user": n}, rule, 1).left for n in (6_798, 6_799, 6_800, 6_801)] == [2, 1, 0, 0]
@@ -97,8 +95,8 @@ def test_usages_add_up_and_a_cost_is_said_where_every_price_is_known():
 PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again soon." for i in range(4)]
 
 
-def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
-    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep, tool_text="full")
+def fired(trigger, window=100_000) -> bool:
+    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=("messages", 2), tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
     turns = [any(isinstance(e, Compacted) for e in t.events) for t in s.turns]

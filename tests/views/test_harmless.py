@@ -134,11 +134,6 @@ def test_a_planted_hole_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         harmless(markdown.markdown_html("a <img src=x onerror=alert(1)>"))
 
 
-def test_what_turns_the_direction_of_writing_is_seen() -> None:
-    assert "[U+202E]" in h.esc("invoice\u202exslx.exe") and "[U+E0068]" in h.esc("\U000e0068")
-    assert "[U+202E]" in markdown.markdown_html("a\u202eb")
-
-
 def test_every_widget_is_filled_with_views_or_plain_words() -> None:
     """ipywidgets takes a description as text unless it is told otherwise: nobody tells it."""
     room = Path(markdown.__file__).parent.parent / "widgets"

@@ -22,6 +22,7 @@ from deepnb.values.turn import (
 )
 from deepnb.views.growing_markdown import GrowingMarkdown, Piece
 from deepnb.views.markdown import markdown_html
+from deepnb.views.text import clean
 from deepnb.views.turn_segments import Answer, Segments, ToolSegment, turn_segments
 from deepnb.views.view import Picture
 from tests.support.answers import ANSWERS, SAID, pieces
@@ -175,21 +176,13 @@ def test_no_end_grows_long(name: str) -> None:
     assert max(len(piece.markdown) for piece in pieces(answer, 150, 5)) < 260, "a cut leaves a short end"
 
 
-@given(
-    st.lists(st.sampled_from([*ANSWERS.values(), "\n\n", "\n", "- ", "> ", "1. ", "```\n", "    "]), max_size=4),
-    st.integers(1, 30),
-)
-def test_nothing_of_a_text_is_lost(parts: list[str], step: int) -> None:
-    answer = "".join(part[:200] for part in parts)
-    cut = pieces(answer, 50, step)
-    assert "".join(piece.markdown for piece in cut) == answer
-    for piece in cut:
-        piece.html()
+PARTS = st.lists(st.sampled_from([*ANSWERS.values(), "\n\n", "\n", "- ", "> ", "1. ", "```\n", "    "]), max_size=4)
 
 
-@given(st.text(max_size=200), st.integers(1, 7))
-def test_any_text_can_be_cut(answer: str, step: int) -> None:
-    cut = pieces(answer, 10, step)
+@given(PARTS.map(lambda parts: "".join(part[:200] for part in parts)) | st.text(max_size=200), st.integers(1, 30))
+def test_any_text_can_be_cut_and_nothing_of_it_is_lost(answer: str, step: int) -> None:
+    cut = pieces(answer, 30, step)
+    assert "".join(piece.markdown for piece in cut) == clean(answer)
     for piece in cut:
         piece.html().encode()
 

@@ -76,6 +76,11 @@ def add(turn: NotebookTurn | TerminalTurn | QuietTurn, events: list[Event]) -> N
         turn.add(event)
 
 
+def on_a_screen(hz: float = 15.0, **how: Any) -> tuple[Cell, Clock, NotebookTurn]:
+    cell, clock = Cell(), Clock()
+    return cell, clock, NotebookTurn(cell, hz, clock, **how)
+
+
 def play(cell: Cell, events: list[Event]) -> None:
     turn = NotebookTurn(cell, 15.0, Clock())
     add(turn, events)
@@ -100,8 +105,7 @@ def test_calls_between_two_answers_are_one_output_and_what_did_not_change_is_not
 
 
 def test_text_is_shown_at_most_hz_times_a_second_and_a_tool_at_once() -> None:
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 10.0, clock)
+    cell, clock, turn = on_a_screen(10.0)
     for i in range(1000):
         clock.now = i / 100
         turn.add(said(1, "word "))
@@ -109,14 +113,12 @@ def test_text_is_shown_at_most_hz_times_a_second_and_a_tool_at_once() -> None:
     assert 40 <= sent <= 110, "ten seconds: at least four a second, at most ten, and what is cut is sent once more"
     turn.finish()
     assert " ".join(" ".join(cell.last).split()) == ("word " * 1000).rstrip()
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 15.0, clock)
+    cell, clock, turn = on_a_screen()
     for i in range(300):
         clock.now = i * 0.07
         turn.add(said(1, "some words more some words more "))
     assert sum(map(len, cell.outputs)) > 8 * clock.now
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 0.5, clock)
+    cell, clock, turn = on_a_screen(0.5)
     turn.add(said(1, "Let me "))
     turn.add(said(1, "look."))
     assert "Let me" in cell.drawn[0][-1] and "look." not in cell.drawn[0][-1]
@@ -136,8 +138,7 @@ def test_a_turn_fills_outputs_that_were_reserved_and_keeps_to_half_of_them_while
     assert len(cell.outputs) == 5, "none is made"
     shown = "\n".join(cell.last)
     assert in_order(shown, told(30)) and shown.endswith("the end\nand more\nand more still")
-    cell = Cell()
-    turn = NotebookTurn(cell, 15.0, Clock())
+    cell, _, turn = on_a_screen()
     add(turn, answers(30))
     before = len(cell.outputs)
     turn.add(Asked(PendingCall("w1", "write_file", {}, digest="", key="")))
@@ -162,8 +163,7 @@ def test_a_turn_makes_few_outputs_none_of_them_empty_and_loses_nothing(count: in
 @every_row("name", [*ANSWERS, "mixed"])
 def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:
     answer = f"{SAID}\n\n" + (ANSWERS.get(name) or "\n\n".join(ANSWERS.values())) * 3
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 15.0, clock, most=most)
+    cell, clock, turn = on_a_screen(most=most)
     for at in range(0, len(answer), 7):
         clock.now += 0.02
         turn.add(said(1, answer[at : at + 7]))
@@ -177,8 +177,7 @@ def test_no_block_is_left_in_two_outputs(name: str, most: int) -> None:
 
 
 def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 15.0, clock)
+    cell, clock, turn = on_a_screen()
     paragraph = "A sentence of a few words. " * 60
     for word in [*paragraph.split(" "), "\n\n", *["The", "next", "paragraph.", ""], *["and on"] * 100]:
         clock.now += 0.1
@@ -189,15 +188,13 @@ def test_a_paragraph_is_whole_again_as_soon_as_it_has_ended() -> None:
 
 
 def test_a_model_that_keeps_silent_is_said_to_be_waited_for_and_so_is_the_next_try() -> None:
-    cell = Cell()
-    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
+    cell, _, turn = on_a_screen(patience=0.01)
     turn.add(ASKED)
     until(cell, "waiting for the model")
     turn.add(said(1, "Here I am."))
     turn.finish()
     assert cell.last == ["Here I am."], "the answer stands in its place"
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
+    cell, _, turn = on_a_screen(patience=0.01)
     turn.add(ASKED)
     until(cell, "waiting for the model")
     turn.add(WAIT)
@@ -255,8 +252,7 @@ def test_a_terminal_prints_as_it_comes_and_a_quiet_turn_shows_the_end_alone() ->
 def test_five_minutes_are_said_as_they_pass_and_the_gauge_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [progress.pause(seconds, 1.0) for seconds in (1, 40, 60, 300)] == [1.0, 2.0, 3.0, 5.0]
     monkeypatch.setattr("deepnb.widgets.turn.pause", lambda seconds, least: least)
-    cell, clock = Cell(), Clock()
-    turn = NotebookTurn(cell, 15.0, clock, patience=0.01)
+    cell, clock, turn = on_a_screen(patience=0.01)
     for minute, total in enumerate((100, 200, 400, 700, 820), 1):
         turn.add(ModelStarted(Call(minute, "answer", (), Budget({"system": total}, rule_for(1_000), 0))))
         clock.now = minute * 60 + 5
@@ -275,8 +271,7 @@ BUTTON = "a turn is running in this cell: interrupt the kernel to stop it"
 
 def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deepnb.widgets.turn.has_page_thread", lambda: True)
-    cell = Cell()
-    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01, stop=lambda: None)
+    cell, _, turn = on_a_screen(patience=0.01, stop=lambda: None)
     # No beat after the one that shows the button: what moves it then is the tools.
     monkeypatch.setattr("deepnb.widgets.turn.pause", lambda seconds, least: 600.0 if turn._waiting else least)
     turn.add(ASKED)
@@ -295,8 +290,7 @@ def test_the_stop_button_stays_while_one_tool_follows_another(monkeypatch: pytes
 
 
 def test_an_answer_that_pauses_goes_on_above_nothing() -> None:
-    cell = Cell()
-    turn = NotebookTurn(cell, 15.0, Clock(), patience=0.01)
+    cell, _, turn = on_a_screen(patience=0.01)
     turn.add(ASKED)
     turn.add(said(1, "Half an answer"))
     until(cell, "the model answers")

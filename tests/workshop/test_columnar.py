@@ -14,6 +14,7 @@ from deepnb.workshop import tables
 from deepnb.workshop.describe import describe, list_of_variables
 from deepnb.workshop.namespace import namespace_tools
 from deepnb.workshop.tables import columns_of
+from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
 
 PLANETS = {
@@ -44,7 +45,6 @@ TABLES = {
     "pyarrow RecordBatch": pa.RecordBatch.from_pydict(PLANETS),
 }
 BOTH = pytest.mark.parametrize("made", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
-loud: list[str] = []
 
 
 def column_lines(text):
@@ -94,19 +94,6 @@ def test_nested_values_and_bytes_are_not_read(made):
     text = describe("t", made({"many": [[1, 2], [3]], "pair": [{"a": 1}, {"a": 2}], "raw": [b"ab", b"c"], "n": [1, 2]}))
     assert column_lines(text)[:3] == ["many | list | 2 | ...", "pair | struct | 2 | ...", "raw | bytes | 2 | ..."]
     assert text.endswith("many,pair,raw,n\n...,...,...,1\n...,...,...,2")
-
-
-class Loud:
-    def __repr__(self):
-        loud.append("repr")
-        return "loud"
-
-    def __eq__(self, other):
-        loud.append("eq")
-        return False
-
-    __str__ = __repr__
-    __hash__ = None  # type: ignore[assignment]
 
 
 class LoudScalar(pa.ExtensionScalar):

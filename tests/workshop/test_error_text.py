@@ -1,25 +1,12 @@
 """A traceback as a text: the right line and variables, within a budget, without credentials, whatever objects do."""
 
-import linecache
 from types import MappingProxyType
 from typing import Any
 
 from deepnb.workshop.error_text import BUDGET, error_text
-from tests.support.error_cases import KINDS, ErrorCase, cell_file, cell_label, failure
+from tests.support.error_cases import KINDS, ErrorCase, cell_file, cell_label, fails, failure
 from tests.support.hostile import Loud, loud
 from tests.support.tables import every_row
-
-
-def fails(*cells: str, **names: object) -> BaseException:
-    scope: dict[str, object] = {"__name__": "__main__", **names}
-    for number, code in enumerate(cells, 1):
-        file = cell_file(number)
-        linecache.cache[file] = (len(code), None, [f"{line}\n" for line in code.split("\n")], file)
-        try:
-            exec(compile(code, file, "exec"), scope)
-        except BaseException as error:
-            return error.with_traceback(error.__traceback__.tb_next if error.__traceback__ else None)
-    raise AssertionError("it does not fail")
 
 
 def text(*cells: str, **names: object) -> str:

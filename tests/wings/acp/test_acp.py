@@ -147,19 +147,6 @@ def misfits(messages: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-WRITER = """
-import sys
-from deepnb import Session
-from tests.support.scripted import Scripted
-with Session(Scripted(answers=["ok"])) as s:
-    s.memory.keep(sys.argv[1])
-    print("ready", flush=True)
-    sys.stdin.readline()
-    for n in range(int(sys.argv[3])):
-        s.memory.add(f"fact {sys.argv[2]}-{n} holds")
-    print("done", flush=True)
-"""
-"""A kernel that adds facts to the memory of a directory, begun by a line on its input."""
 SLOW = "'word ' * 3_000, 'Here I go.'"
 WRITES = "call('write_file', file_path='/work/a.md', content='hello'), 'It is written.'"
 
@@ -189,7 +176,7 @@ def test_fifty_turns_beside_two_kernels_on_one_directory(tmp_path: Path) -> None
                 assert answer.usage.total_tokens > 0 and client.of("usage_update")[-1].size == 8_000
             return client, id_
 
-    start = [*python(), "-c", WRITER, str(here)]
+    start = [*python(), "-m", "tests.support.memory_writer", "keep", str(here)]
     kernels: list[Any] = [
         subprocess.Popen([*start, name, str(each)], stdin=-1, stdout=-1, env=environment()) for name in ("a", "b")
     ]
@@ -203,7 +190,7 @@ def test_fifty_turns_beside_two_kernels_on_one_directory(tmp_path: Path) -> None
     assert (tmp_path / "a.md").read_text() == "goodbye\n"
 
     said = [n for n in range(turns) if n not in others]
-    facts = [f"fact {name}-{n} holds" for name in "ab" for n in range(each)] + [f"fact chat-{n} holds" for n in said]
+    facts = [f"fact {name}-{n}" for name in "ab" for n in range(each)] + [f"fact chat-{n} holds" for n in said]
     assert len(facts) == 200
     with Session() as reader:
         reader.memory.keep(here)

@@ -12,21 +12,20 @@ from deepnb.wings.open import opening
 from tests.persistence.test_taken import WORDS, Talker
 from tests.persistence.test_taken import short as short
 from tests.support import postgres
+from tests.support.databases import contents, execute
 from tests.wings.open.hostile_values import SAID, evil_folder, packed, read_all, watched
 from tests.wings.open.session_files import graph_threads
 
 
 @pytest.mark.slow
 def test_a_postgresql_database_is_read_and_not_written(postgres_server: str) -> None:
-    import psycopg
     from langgraph.checkpoint.postgres import PostgresSaver
 
     url = postgres.new_database(postgres_server)
     with PostgresSaver.from_conn_string(url) as saver:
         saver.setup()
         graph_threads(saver)
-    with psycopg.connect(url) as connection:
-        before = counts(connection)
+    before = contents(url)
     secret = url.replace("postgres@", "postgres:pass-word@")
     assert [(row.id, row.prompt) for row in list_sessions(secret)] == [("main", "Note it"), ("older", "Hi")]
     session = Session()
@@ -37,9 +36,8 @@ def test_a_postgresql_database_is_read_and_not_written(postgres_server: str) -> 
     assert opened.fork("live") == "live" and session.run("Hello").number == 3
     assert [held.line for held in session.memory.pending()] == ["- tea, no sugar"]
     session.close()
-    with psycopg.connect(url) as connection:
-        assert counts(connection) == before
-        connection.execute("ALTER TABLE checkpoint_writes DROP COLUMN task_path")  # as it was before 2025
+    assert contents(url) == before
+    execute(url, "ALTER TABLE checkpoint_writes DROP COLUMN task_path")  # as it was before 2025
     assert [turn.first_words for turn in open_session(url).turns] == ["Note it", "Goodbye"]
 
 
@@ -85,11 +83,6 @@ def test_no_class_that_a_value_names_is_made(postgres_server, tmp_path, monkeypa
     with watched() as events:
         assert SAID in read_all(url, "main")
     assert not events and not (folder / "ran").exists()
-
-
-def counts(connection: Any) -> list[int]:
-    tables = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "checkpoint_migrations")
-    return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
 
 
 def test_what_was_taken_out_of_the_state_is_read(tmp_path: Path) -> None:

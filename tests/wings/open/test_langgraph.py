@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from deepnb.values.turn import TextDelta, ToolEnded, ToolStarted, Usage
 from deepnb.wings.open.checkpoints import DataSerializer, Messages, fold
 from deepnb.wings.open.opening import list_sessions, open_session
 from deepnb.wings.open.values import OTHER_BRANCHES
+from tests.support.databases import execute
 from tests.support.scripted import Scripted, call
 from tests.support.tables import every_row
 from tests.wings.open.session_files import calls_before
@@ -89,19 +90,19 @@ def test_a_subagent_is_nested_in_its_task(deep):
     assert said == [("All surveyed.", ("t0",)), ("Done.", ())]
 
 
-def graph(saver, reply):
-    made = StateGraph(MessagesState)
-    made.add_node("model", reply)
-    made.add_edge(START, "model")
-    return made.compile(checkpointer=saver)
+@contextmanager
+def plain(path, reply=lambda state: {"messages": [AIMessage("yes")]}):
+    """A graph of one node that keeps its threads in this file."""
+    with closing(saver_of(path).conn) as connection:
+        made = StateGraph(MessagesState).add_node("model", reply).add_edge(START, "model")
+        yield made.compile(checkpointer=SqliteSaver(connection))
 
 
 def talk(path, *prompts, thread="main"):
     def reply(state):
         return {"messages": [AIMessage(f"re: {state['messages'][-1].text}")]}
 
-    with closing(saver_of(path).conn) as connection:
-        agent = graph(SqliteSaver(connection), reply)
+    with plain(path, reply) as agent:
         for prompt in prompts:
             agent.invoke({"messages": [HumanMessage(prompt)]}, config(thread))
     return path
@@ -113,9 +114,7 @@ def test_a_plain_graph_and_a_table_without_task_path(tmp_path):
     assert [(t.prompt, len(t.calls)) for t in session.index.turns] == [("one", 1), ("two", 1)]
     assert session.index.turns[1].text == "re: two"
     assert (session.index.context, session.index.window) == (None, None)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("ALTER TABLE writes DROP COLUMN task_path")
-        connection.commit()
+    execute(str(path), "ALTER TABLE writes DROP COLUMN task_path")
     assert [t.prompt for t in open_session(path).index.turns] == ["one", "two"]
 
 
@@ -132,8 +131,7 @@ def test_threads(tmp_path):
 
 def test_a_fork_made_last_wins(tmp_path):
     path = tmp_path / "a.db"
-    with closing(saver_of(path).conn) as connection:
-        agent = graph(SqliteSaver(connection), lambda state: {"messages": [AIMessage("yes")]})
+    with plain(path) as agent:
         agent.invoke({"messages": [HumanMessage("one")]}, config())
         at = agent.get_state(config()).config
         agent.invoke({"messages": [HumanMessage("wrong")]}, config())
@@ -144,8 +142,7 @@ def test_a_fork_made_last_wins(tmp_path):
 
 def test_what_is_only_in_the_wal_is_seen_and_nothing_changes(tmp_path):
     path = tmp_path / "a.db"
-    with closing(saver_of(path).conn) as connection:
-        agent = graph(SqliteSaver(connection), lambda state: {"messages": [AIMessage("yes")]})
+    with plain(path) as agent:
         agent.invoke({"messages": [HumanMessage("one")]}, config())
         for writer in ("at work", "gone"):
             if writer == "gone":
@@ -218,10 +215,8 @@ def test_what_is_not_committed_is_said(tmp_path):
     def fails(state):
         raise ValueError("out of tea")
 
-    with closing(saver_of(path).conn) as connection:
-        agent = graph(SqliteSaver(connection), fails)
-        with pytest.raises(ValueError, match="tea"):
-            agent.invoke({"messages": [HumanMessage("one")]}, config())
+    with plain(path, fails) as agent, pytest.raises(ValueError, match="tea"):
+        agent.invoke({"messages": [HumanMessage("one")]}, config())
     index = open_session(path).index
     assert [t.prompt for t in index.turns] == ["one"]
     assert any("out of tea" in notice for notice in index.notices)
