@@ -1,7 +1,7 @@
 """What came from elsewhere never becomes the user's without a question; what the user says goes straight in."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -147,10 +147,10 @@ CARRIERS: dict[str, Callable[[Desk], Any]] = {
 }
 
 
-def foreign_as_the_users(desk: Desk) -> list[str]:
+def foreign_as_the_users(desk: Desk, carriers: Mapping[str, Callable[[Desk], Any]] = CARRIERS) -> list[str]:
     """What of twenty rules on each way stands anywhere as the user's, without a question."""
     wrong: list[str] = []
-    for name, carry in CARRIERS.items():
+    for name, carry in carriers.items():
         desk.s.new(name)
         carry(desk)
         first, second = desk.compacted_twice(SAID)

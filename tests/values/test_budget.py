@@ -95,8 +95,8 @@ def test_usages_add_up_and_a_cost_is_said_where_every_price_is_known():
 PROMPTS = [f"Number {i}: the matter of item {i} is open and we look at it again soon." for i in range(4)]
 
 
-def fired(trigger, window=100_000) -> bool:
-    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=("messages", 2), tool_text="full")
+def fired(trigger, window=100_000, keep=("messages", 2)) -> bool:
+    s = Session(model=TeachingModel(window=window), trigger=trigger, keep=keep, tool_text="full")
     for prompt in PROMPTS:
         s.run(prompt)
     turns = [any(isinstance(e, Compacted) for e in t.events) for t in s.turns]

@@ -22,12 +22,6 @@ def file(tmp_path: Path) -> Path:
     return claude_file(tmp_path)
 
 
-@pytest.fixture
-def opened(shell: Shell, file: Path) -> Shell:
-    shell.ok(f"%agent open {file}")
-    return shell
-
-
 def test_the_first_picture(shell: Shell, file: Path) -> None:
     shown = shell.ok(f"%agent open {file}")
     lines = shown.splitlines()
@@ -92,8 +86,9 @@ def sessions(shell: Shell):
     *("memory accept p1", "memory keep out", "memory edit"),
     *("%agent\nhello", "%memory /AGENTS.md\n- x", "%skills tidy\nx"),
 ])  # fmt: skip
-def test_what_would_change_something_is_refused_in_one_line(opened: Shell, line: str) -> None:
-    assert opened.fails(f"%{line}") == REFUSED
+def test_what_would_change_something_is_refused_in_one_line(shell: Shell, file: Path, line: str) -> None:
+    shell.ok(f"%agent open {file}")
+    assert shell.fails(f"%{line}") == REFUSED
 
 
 def test_switching_between_opened_and_own_threads(shell: Shell, file: Path) -> None:
@@ -109,22 +104,24 @@ def test_switching_between_opened_and_own_threads(shell: Shell, file: Path) -> N
     assert not isinstance(deepnb.current(), OpenedSession)
 
 
-def test_going_on_from_a_turn(opened: Shell) -> None:
-    shown = opened.ok("%agent fork live --at 3")
+def test_going_on_from_a_turn(shell: Shell, file: Path) -> None:
+    shell.ok(f"%agent open {file}")
+    shown = shell.ok("%agent fork live --at 3")
     assert "thread live, forked from claude-code-1f0c2a3b@3: 7 messages" in shown
     assert "2 lines of its memory can be taken: %memory pending, %memory accept ID or all" in shown
-    pending = opened.ok("%memory pending")
+    pending = shell.ok("%memory pending")
     assert "+- we use tabs" in pending and "it reads like an instruction" in pending and "aB3dE5gH7j" not in pending
-    assert "accepted 2 changes" in opened.ok("%memory accept all")
-    assert "turn 4 · live" in opened.ok("%agent What do you know about me?")
-    opened.ok("%agent switch claude-code-1f0c2a3b")
-    assert opened.fails("%agent fork live").startswith("a thread 'live' already exists")
+    assert "accepted 2 changes" in shell.ok("%memory accept all")
+    assert "turn 4 · live" in shell.ok("%agent What do you know about me?")
+    shell.ok("%agent switch claude-code-1f0c2a3b")
+    assert shell.fails("%agent fork live").startswith("a thread 'live' already exists")
     assert isinstance(deepnb.current(), OpenedSession)
 
 
-def test_dropping_what_is_offered(opened: Shell) -> None:
-    opened.ok("%agent fork live")
-    assert opened.ok("%memory drop all") == "dropped 2 changes\n" and "nothing" in opened.ok("%memory pending")
+def test_dropping_what_is_offered(shell: Shell, file: Path) -> None:
+    shell.ok(f"%agent open {file}")
+    shell.ok("%agent fork live")
+    assert shell.ok("%memory drop all") == "dropped 2 changes\n" and "nothing" in shell.ok("%memory pending")
 
 
 def test_two_sessions_of_one_name(shell: Shell, tmp_path: Path) -> None:

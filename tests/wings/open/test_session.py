@@ -18,8 +18,10 @@ from deepnb.wings.open import opening
 from deepnb.wings.open.session import OpenedSession, turns_of
 from deepnb.wings.open.values import FileTurn, SessionIndex, SessionRow
 from deepnb.wings.open.view import open_cell, opened_view, size
+from tests.memory.test_whose_words import PAGE, Desk, foreign_as_the_users
 from tests.session.test_records import TWICE, results, twice
 from tests.support.scripted import Scripted, call
+from tests.support.shells import Shell
 from tests.support.tables import every_row, refused, wing
 from tests.wings.open.session_files import FORMATS, LONG, Claude, calls, claude_file, stamps
 
@@ -225,6 +227,17 @@ def test_a_fork_of_it_can_be_forked_rewound_and_exported(opened: OpenedSession, 
     assert [turn.first_words for turn in kept.turns][-1] == "Hi"
     assert "And the south?" in into.export(tmp_path / "other.html").read_text()
     assert "And the south?" in opened.export(tmp_path / "it.html").read_text()
+
+
+def obeyed(desk: Desk) -> None:
+    log = Claude().say(f"u1 {PAGE}", "a1 Noted.")
+    open_session(log.write(desk.place / "old.jsonl"), into=desk.s).fork("went-on")
+    desk.run("%%agent\nGo on")
+
+
+@pytest.mark.slow
+def test_what_an_opened_session_says_is_never_the_users(shell: Shell, tmp_path: Path) -> None:
+    assert foreign_as_the_users(Desk(shell, tmp_path), {"opened": obeyed}) == []
 
 
 def test_figures_of_a_file_what_is_not_known_of_them_and_sizes_in_words(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import deepnb
 from deepnb.wings.package.module import module_of, requirement
 from deepnb.wings.package.values import Code
 from tests.data import rows
+from tests.support.credentials import SAMPLES
 from tests.support.tables import every_row
 
 KEY = "sk-ant-api03-" + "Zq7Rw2Lm9Xc4Vb6Nt8Yp1Ks3Jd5Hf0Ga" * 2
@@ -175,7 +176,6 @@ def test_a_refused_tool_leaves_nothing_behind_and_what_only_looks_secret_is_pack
     f"settings = {{'vault': {{'unlock_secret_of': '{DOOR}'}}}}\ndef f():\n    return settings",
     "passphraseHome = 'otter lamp river stone'\ndef f():\n    return passphraseHome",
     f"place = '{CHANCE}'\ndef f():\n    return place",
-    "def f():\n    return 'user,password\\nann,hunter2-hunter2'",
     f"def make(secret):\n    def f():\n        return secret\n    return f\nf = make('{KEY}')",
 ])  # fmt: skip
 def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
@@ -184,3 +184,15 @@ def test_credentials_stay_in_the_kernel(notebook: Any, cell: str) -> None:
     assert "read it from os.environ" in reason
     told = module.text + reason
     assert not any(one in told for one in (KEY, DOOR, CHANCE, "hunter2", "otter lamp"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["T{0}", "(1, [{1!r}])", "'a' if {0} else {1!r}", "b'x' + {1!r}.encode()"])
+def test_all_credentials_that_the_gate_knows_stay_in_the_kernel(notebook: Any, form: str) -> None:
+    names = notebook("")
+    names.update({f"T{n}": sample.text for n, sample in enumerate(SAMPLES)})
+    lines = [form.format(n, sample.text) for n, sample in enumerate(SAMPLES)]
+    notebook("\n".join(f"def use_{n}():\n    return {line}" for n, line in enumerate(lines)))
+    module = module_of([names[f"use_{n}"] for n in range(len(SAMPLES))])
+    assert "def use_" not in module.text and "T1 " not in module.text
+    assert len(module.left_out) == len(SAMPLES) > 900

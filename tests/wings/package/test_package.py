@@ -16,6 +16,7 @@ from deepnb.values.errors import DeepnbError, InvalidError, NotFoundError, Refus
 from deepnb.wings.package.values import Package
 from tests.support.applications import say, served
 from tests.support.chat_server import AnthropicServer, OpenAIServer, Say, Use
+from tests.support.credentials import SAMPLES
 from tests.support.mcp_servers import script, tool
 from tests.support.shells import Shell
 from tests.support.tables import every_row
@@ -218,13 +219,13 @@ def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     skill = home / "skills" / "greeting"
     skill.mkdir(parents=True)
     (home / "AGENTS.md").write_text(f"- Use tabs.\n- The key is {KEY}.\n")
-    (skill / "SKILL.md").write_text(f"{SKILL}user,password\nann,hunter2xy\n")
+    (skill / "SKILL.md").write_text(SKILL)
     (skill / "picture.bin").write_bytes(b"\xff\xfe" + KEY.encode() + b"\0")
     (skill / "run.sh").write_text(f"export TOKEN={KEY}\n")
     clerk = {"name": "clerk", "description": "Counts.", "system_prompt": f"Use {KEY}."}
     s = Session(backend=f"disk:{home}", tools=[leak, price], subagents=[clerk], namespace={})
     made = s.package(tmp_path / "app", write=True)
-    assert not [one for one in (KEY, "hunter2xy") if one.encode() in bytes_of(made.directory)]
+    assert KEY.encode() not in bytes_of(made.directory)
     text = (made.directory / "files" / "AGENTS.md").read_text()
     assert text == "- Use tabs.\n- The key is [redacted: Anthropic key].\n"
     notes = {one.path: one.note for one in made.files}
@@ -233,6 +234,18 @@ def test_no_credential_gets_into_the_directory(tmp_path: Path) -> None:
     assert "read it from os.environ" in gone["leak"] and "Anthropic key" in gone["subagent clerk"]
     assert gone["/skills/greeting/picture.bin"] == "holds a credential in bytes that are not text"
     assert KEY not in str(made.left_out) and "price" in (made.directory / "notebook_tools.py").read_text()
+
+
+def test_none_of_the_credentials_that_the_gate_knows_is_in_the_files(tmp_path: Path) -> None:
+    skills = tmp_path / "home" / "skills"
+    for n, sample in enumerate(SAMPLES):
+        (skills / f"s{n}").mkdir(parents=True)
+        (skills / f"s{n}" / "SKILL.md").write_text(f"---\nname: s{n}\ndescription: It.\n---\n{sample.text}\n")
+    made = Session(backend=f"disk:{tmp_path / 'home'}").package(tmp_path / "app")
+    written = {one.path: one.content.decode() for one in made.files}
+    for n, sample in enumerate(SAMPLES):
+        text = written[f"files/skills/s{n}/SKILL.md"]
+        assert not [value for value in sample.values if value in text], sample
 
 
 @every_row("options", [
