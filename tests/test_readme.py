@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
+from tests.bench.others import ROWS, TOOLS
 from tests.support.kernels import Pool, Ran
 from tests.support.notebooks import HERE
 
@@ -49,6 +50,12 @@ def tasks() -> dict[str, list[str]]:
 def test_it_is_read_in_two_minutes() -> None:
     assert len(README.splitlines()) < 150
     assert README.count("![A silent film") == 1 == len(re.findall(r"^!\[", README, re.MULTILINE))
+
+
+def test_the_comparison_has_all_that_was_measured() -> None:
+    measured = table("Others, and what each does better")
+    assert [name for name, *_ in measured] == list(ROWS)
+    assert all(len(cells) == 1 + len(TOOLS) and "not measured" not in cells for cells in measured)
 
 
 def test_every_block_of_code_is_run_by_a_test() -> None:

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 
+from deepnb import Session
+from deepnb.models.teaching import TeachingModel
 from tests import IMPORT_TESTS
 from tests.support.browsers import DARK, LIGHT, Notebook, Workspace, marks, reads
 from tests.support.dashboards import DASHBOARD, FRONTS, NOTEBOOK_BY_NIGHT, TABS, Page, edge, forced_colours, violations
-from tests.support.windows import tight_window
 
 pytestmark = [*marks("jupyterlab", "axe_playwright_python"), pytest.mark.slow]
 
+WINDOW = int((Session(TeachingModel(), namespace={}).run("what can you do?").budget.total + 400) / 0.85)
+"""Tokens of a window whose trigger at 85 % a thread compacts within a few short prompts, however many tools there are."""
 CELLS = (
-    "%load_ext deepnb", f"%config DeepNB.window = {tight_window()}", "%agent Remember that I prefer tabs",
+    "%load_ext deepnb", f"%config DeepNB.window = {WINDOW}", "%agent Remember that I prefer tabs",
     "%skills add explore-dataframe", DASHBOARD, "%agent graph", "%agent what can you do?", "%agent fork idea",
     "%agent note that the pump is called Berta", "%agent thanks", "%agent what can you do?", "%agent compact",
     "%agent threads", "calls = %agent budget", "%agent budget --items", "%agent panel budget", "%memory",
@@ -52,7 +55,7 @@ def seen(request: pytest.FixtureRequest, workspace: Workspace) -> Iterator[Page]
 def test_every_tab_shows_its_panel(seen: Page) -> None:
     sights = {
         "Memory": "The user prefers tabs",
-        "Budget": f"compacts at 85 % of the window ({ceil(tight_window() * 0.85):,} of {tight_window():,} tokens)",
+        "Budget": f"compacts at 85 % of the window ({ceil(WINDOW * 0.85):,} of {WINDOW:,} tokens)",
         "History": "saved verbatim in", "Skills": "explore-dataframe", "Prompt": "request of turn",
         "Threads": "forked from main@",
     }  # fmt: skip
@@ -218,7 +221,7 @@ def test_after_each_action_something_near_has_the_focus(workspace: Workspace, fr
 
 CARD, CHOOSER = "%agent plot weight by depot in crates", "%agent use"
 MATRIX = (
-    f"%load_ext deepnb\n%config DeepNB.window = {tight_window()}\nimport pandas as pd",
+    f"%load_ext deepnb\n%config DeepNB.window = {WINDOW}\nimport pandas as pd",
     "crates = pd.DataFrame({'depot': ['Bergen', 'Turku', 'Bergen'], 'weight': [4, 10, 9]})",
     "%skills add explore-dataframe", "%agent --quiet Remember that I prefer tabs", "%agent --quiet what can you do?",
     "%agent fork idea", "%agent --quiet note that the pump is called Berta",
