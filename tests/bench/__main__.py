@@ -13,8 +13,8 @@ from types import ModuleType
 from tests.bench.row import HEAD
 
 NAMES = (
-    *("house", "load", "calls", "stream", "turn", "disk", "growth", "talks", "documents", "meaning", "speed", "homes"),
-    *("credentials", "cache", "first", "opening", "classroom"),
+    *("house", "load", "calls", "stream", "turn", "growth", "talks", "documents", "meaning", "speed", "homes"),
+    *("credentials", "cache", "first", "opening", "classroom", "laws"),
 )
 
 

@@ -331,11 +331,11 @@ def test_two_writers_of_one_line_keep_both_texts(anywhere):
 
 
 @pytest.mark.nightly
-def test_eight_kernels_with_fifty_edits_each_lose_none(where):
+def test_eight_kernels_with_a_hundred_edits_each_lose_none(where):
     with session(where) as s:
         command = [sys.executable, "-m", "tests.support.memory_writer", "persist", where]
         kernels = [
-            subprocess.Popen([*command, f"k{n}", "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen([*command, f"k{n}", "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for n in range(8)
         ]
         for one in kernels:
@@ -347,7 +347,7 @@ def test_eight_kernels_with_fifty_edits_each_lose_none(where):
         for one in kernels:
             one.communicate()
         assert [one.returncode for one in kernels] == [0] * 8
-        all_there(s, [f"k{n}" for n in range(8)], 50)
+        all_there(s, [f"k{n}" for n in range(8)], 100)
 
 
 def test_what_one_learns_the_other_is_told_at_its_next_turn(where):
