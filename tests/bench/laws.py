@@ -31,4 +31,4 @@ def rows() -> Iterator[Row]:
         said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
         ended = Counter({word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|error)", said)})
         failed = ended["failed"] + ended["error"] if ended["passed"] else 1
-        yield below(f"{what}, by {ended.total()} tests", failed, None, "failed", 0)
+        yield below(f"{what} (tests: {ended.total()})", failed, None, "failed", 0)
