@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
+from unittest.mock import patch
 from uuid import uuid4
 
 from langchain_core.language_models import ModelProfile
@@ -31,8 +32,7 @@ Cost = tuple[float, float, float]  # seconds on the processor, seconds on the cl
 
 
 def rows() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["HOME"] = folder
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, HOME=folder):
         session = Session(_model(), persist=Path(folder) / "ours.db")
         fill(session)
         kept = session.workspace.persistence

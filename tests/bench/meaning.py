@@ -1,9 +1,6 @@
 """What an embedder adds to search: questions in other words, long abstracts, nonsense; each beside the vectors alone or FTS5.
 
-    DEEPNB_EMBEDDER=module:name python -m tests.bench meaning
-
-Without that variable, what search finds by words alone; the extra `embed` has one:
-deepnb.search.embedders:UniversalSentenceEncoder.
+`DEEPNB_EMBEDDER=module:name` asks another than that of the extra `embed`; an empty one, what is found by words alone.
 """
 
 import os
@@ -23,7 +20,7 @@ TOP = 6
 
 
 def rows() -> Iterator[Row]:
-    name = os.environ.get("DEEPNB_EMBEDDER")
+    name = os.environ.get("DEEPNB_EMBEDDER", "deepnb.search.embedders:UniversalSentenceEncoder")
     embedder = Kept(load(name)) if name else None
     for what, files in (("own notes", paraphrases.files()), ("daily notes", paraphrases.daily())):
         yield from _paraphrases(what, files, embedder)
