@@ -6,9 +6,9 @@ Without a name the quick ones. A missed bound is marked, and is no error. `other
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 import tempfile
-from types import ModuleType
 
 from tests.bench.row import HEAD
 
@@ -33,15 +33,16 @@ def main() -> None:
             print(f"{name:12}{'quick' if module.QUICK else '':7}{(module.__doc__ or '').splitlines()[0]}")
         return
     print(HEAD, flush=True)
+    chosen = [name for name, module in known.items() if asked.name or asked.all or module.QUICK]
     with tempfile.TemporaryDirectory() as home:  # the user's profile is no part of what is measured
         os.environ["IPYTHONDIR"] = home
-        for name, module in known.items():
-            if asked.name or asked.all or module.QUICK:
-                _run(name, module, asked.v)
+        for name in chosen:  # each in a process of its own, whose memory nothing else has filled
+            code = f"from tests.bench.__main__ import show; show({name!r}, {asked.v})"
+            subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def _run(name: str, module: ModuleType, verbose: bool) -> None:
-    for row in module.rows():
+def show(name: str, verbose: bool) -> None:
+    for row in importlib.import_module(f"tests.bench.{name}").rows():
         if verbose or not row.detail:
             print(f"{name}: {row}", flush=True)
 
