@@ -38,8 +38,11 @@ def test_questions_in_other_words_find_nine_tenths_of_what_vectors_alone_find(
 
 
 @pytest.mark.nightly
-def test_nonsense_finds_nothing_and_abstracts_are_ranked_as_well_as_by_plain_full_text_search() -> None:
+def test_nonsense_finds_nothing_and_abstracts_are_ranked_as_well_as_by_plain_full_text_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without an embedder; abstracts of each form, and of several mixed."""
+    monkeypatch.setenv("DEEPNB_EMBEDDER", "")
     rows = list(meaning.rows())
     assert sum(row.ok is not None for row in rows) == 6
     assert [row.what for row in rows if row.ok is False] == []
