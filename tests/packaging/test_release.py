@@ -79,10 +79,17 @@ def test_the_sdist_makes_the_same_wheel(archives: dict[str, Path], tmp_path: Pat
     assert contents[0] == contents[1] and len(contents[0]) > 300
 
 
+def without_network() -> list[str]:
+    """What runs a command without a network, not even loopback; skips where there is no such thing."""
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+        pytest.skip("this machine makes no process without a network")
+    return ["unshare", "-n"]
+
+
 @pytest.mark.nightly
 def test_the_wheel_alone_gives_the_tour_without_a_network(archives: dict[str, Path], tmp_path: Path) -> None:
     python = environment(tmp_path / "env", [str(archives["wheel"])]) / "python"
-    command = ["unshare", "-n", str(python), "-I", "-m", "deepnb", "tour", "--fast"]
+    command = [*without_network(), str(python), "-I", "-m", "deepnb", "tour", "--fast"]
     ran = subprocess.run(command, cwd=tmp_path, env={"HOME": str(tmp_path)}, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert '"The user prefers metric units with one decimal place" (/AGENTS.md)' in ran.stdout
@@ -158,11 +165,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     subprocess.run(copy, input=files, cwd=ROOT, check=True)
     programs = environment(place / "env", ["-r", "binder/requirements.txt"], python, place / "clone")
     env = {"HOME": str(place), "MPLCONFIGDIR": str(place / "fonts"), "PYTHONPATH": ""}
-    # `unshare -n` runs a command without a network, not even loopback
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
-        pytest.skip("this machine makes no process without a network")
     ran = subprocess.run(
-        ["unshare", "-n", "./binder/postBuild"],
+        [*without_network(), "./binder/postBuild"],
         cwd=place / "clone",
         env={**os.environ, **env, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "TIKTOKEN_CACHE_DIR": str(place / "encodings")},
         capture_output=True,
