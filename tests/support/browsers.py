@@ -81,7 +81,7 @@ def jupyter_lab(directory: Path, home: Path, theme: str = LIGHT) -> Iterator[str
     server = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
-        _until_up(f"{address}/api/status?token={TOKEN}", server)
+        until_up(f"{address}/api/status?token={TOKEN}", server)
         yield address
     finally:
         server.terminate()
@@ -101,13 +101,13 @@ def setting(home: Path, name: str, values: dict[str, Any]) -> None:
     place.write_text(json.dumps(values))
 
 
-def _until_up(address: str, server: subprocess.Popen[bytes]) -> None:
+def until_up(address: str, server: subprocess.Popen[bytes]) -> bytes:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     until = time.monotonic() + 180
     while True:
         try:
-            opener.open(address, timeout=5).close()
-            return
+            with opener.open(address, timeout=5) as answer:
+                return bytes(answer.read())
         except OSError:
             assert server.poll() is None and time.monotonic() < until, "JupyterLab does not start"
             time.sleep(0.2)

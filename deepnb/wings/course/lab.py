@@ -1,11 +1,9 @@
 """JupyterLab on the first notebook, on loopback with its token."""
 
-import importlib.util
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 from deepnb.values.errors import NotInstalledError
 
@@ -16,29 +14,32 @@ FIRST = "01_first_agent.ipynb"
 
 
 def run_lab(*, port: int, browser: bool) -> int:
-    """Run JupyterLab until it ends; gives its exit status."""
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise NotInstalledError("JupyterLab is not installed", 'pip install "deepnb[lab]"')
+    """Run JupyterLab in this process, so that a signal to it ends JupyterLab, too; gives the exit status."""
+    try:
+        from jupyterlab.labapp import LabApp
+    except ModuleNotFoundError:
+        raise NotInstalledError("JupyterLab is not installed", 'pip install "deepnb[lab]"') from None
     notebook = open_copy(Path.cwd())
-    print(f"deepnb: JupyterLab on {notebook}")
-    return subprocess.call(lab_command(notebook, port=port, browser=browser, root=is_root()))
+    print(f"deepnb: JupyterLab on {notebook}", flush=True)
+    options = lab_options(notebook, port=port, browser=browser, root=hasattr(os, "geteuid") and os.geteuid() == 0)
+    LabApp.initialize_server(options, tornado_settings={"page_config_hook": without_news}).start()
+    return 0
 
 
-def is_root() -> bool:
-    """Return whether the process has all rights, with which JupyterLab does not start unasked."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0
-
-
-def lab_command(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
-    command = [sys.executable, "-m", "jupyterlab", str(notebook), "--ip=127.0.0.1", f"--port={port}"]
-    command += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
-    command.append(f"--LabApp.default_url=/lab/tree/{notebook.name}")  # so that the printed address leads there, too
+def lab_options(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
+    # With all rights (`root`) JupyterLab does not start unasked. The default address is the notebook's, so that the printed one leads there, too.
+    options = [str(notebook), "--ip=127.0.0.1", f"--port={port}", f"--LabApp.default_url=/lab/tree/{notebook.name}"]
     if not browser:
-        command.append("--no-browser")
+        options.append("--no-browser")
     if root:
         print("deepnb: running as root, so JupyterLab is given --allow-root")
-        command.append("--allow-root")
-    return command
+        options.append("--allow-root")
+    return options
+
+
+def without_news(_: object, page: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a page of JupyterLab that neither asks about news nor looks for updates."""
+    return {**page, "disabledExtensions": [*page["disabledExtensions"], "@jupyterlab/apputils-extension:announcements"]}
 
 
 def open_copy(here: Path) -> Path:

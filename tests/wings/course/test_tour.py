@@ -1,6 +1,5 @@
 """The ways in: the tour and the lab, from the wheel as a user installs it."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from deepnb.__main__ import main
-from deepnb.wings.course import lab
-from deepnb.wings.course.lab import FIRST, START, lab_command, notebooks, open_copy
+from deepnb.wings.course.lab import FIRST, START, lab_options, notebooks, open_copy
 from deepnb.wings.course.tour import END
 from tests import ROOT
+from tests.support.browsers import until_up
+from tests.support.chat_server import free_port
 from tests.support.environments import built
 from tests.support.notebooks import read
 from tests.support.tables import every_row
@@ -70,14 +70,10 @@ def test_the_tour_plays_the_first_notebook_from_the_wheel(unpacked: Path, tmp_pa
 
 @every_row(("browser", "root"), [(True, False), (False, False), (False, True)])
 def test_the_labs_command_line(browser: bool, root: bool) -> None:
-    command = lab_command(Path("x") / START, port=9123, browser=browser, root=root)
-    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
-    assert {"--ip=127.0.0.1", "--port=9123"} <= set(command)
-    assert f"--LabApp.default_url=/lab/tree/{START}" in command, "the printed address leads to the notebook, too"
-    assert any(word.startswith("--LabApp.news_url=") for word in command)
-    assert "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate" in command
-    assert ("--no-browser" in command, "--allow-root" in command) == (not browser, root)
-    assert not [word for word in command if "token" in word or "password" in word], "Jupyter's own token stays"
+    options = lab_options(Path("x") / START, port=9123, browser=browser, root=root)
+    assert {"--ip=127.0.0.1", "--port=9123"} <= set(options)
+    assert ("--no-browser" in options, "--allow-root" in options) == (not browser, root)
+    assert not [word for word in options if "token" in word or "password" in word], "Jupyter's own token stays"
 
 
 def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_path: Path) -> None:
@@ -90,23 +86,30 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
     assert open_copy(ROOT) == ROOT / "notebooks" / START, "in a clone its own"
 
 
-def test_lab_runs_the_command_or_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path) -> None:
-    real = importlib.util.find_spec
-    with monkeypatch.context() as patch:
-        patch.setattr(importlib.util, "find_spec", lambda name: None if name == "jupyterlab" else real(name))
-        assert main(["lab"]) == 1
+def test_lab_without_jupyterlab_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
+    assert main(["lab"]) == 1
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err == 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n'
-    ran: list[list[str]] = []
-    monkeypatch.chdir(tmp_path)
 
-    def call(command: list[str]) -> int:
-        ran.append(command)
-        return 0
 
-    monkeypatch.setattr(subprocess, "call", call)
-    assert main(["lab", "--no-browser", "--port", "9123"]) == 0
-    assert ran == [lab_command(tmp_path / "deepnb-notebooks" / START, port=9123, browser=False, root=lab.is_root())]
+@pytest.mark.slow
+def test_lab_opens_the_notebook_asks_about_nothing_and_ends_with_its_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "deepnb", "lab", "--no-browser", f"--port={free_port()}"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    lab = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        words = (word.decode() for line in lab.stdout or () for word in line.split())
+        address = next(word for word in words if word.startswith("http://127.0.0.1:"))
+        assert f"/lab/tree/{START}?token=" in address, "the printed address leads to the notebook, too"
+        page = until_up(address, lab)
+    finally:
+        lab.terminate()
+        said, _ = lab.communicate(timeout=60)
+    assert b'"disabledExtensions": ["@jupyterlab/apputils-extension:announcements"]' in page, "no news, no updates"
+    assert lab.returncode == 0, said
+    with pytest.raises(AssertionError, match="does not start"):
+        until_up(address, lab)
 
 
 def test_the_command_is_interrupted_in_one_word_and_says_how_it_is_used(
