@@ -185,6 +185,7 @@ def test_the_build_goes_on_without_the_host_of_the_encoding(image: Image) -> Non
     shown = subprocess.check_output([image.programs / "python", "-I", "-c", code], text=True).split()
     assert shown[0] == __version__ and not Path(shown[1]).is_relative_to(ROOT)
     assert Path(shown[2]).is_file(), "the engine was compiled"
+    assert ":announcements" in (image.programs.parent / "etc/jupyter/labconfig/page_config.json").read_text()
 
 
 @pytest.mark.nightly

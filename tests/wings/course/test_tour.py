@@ -89,8 +89,7 @@ def test_the_first_notebook_is_opened_as_a_copy_that_is_never_overwritten(tmp_pa
 def test_lab_without_jupyterlab_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
     assert main(["lab"]) == 1
-    shown = capsys.readouterr()
-    assert shown.out == "" and shown.err == 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n'
+    assert capsys.readouterr() == ("", 'deepnb: JupyterLab is not installed: pip install "deepnb[lab]"\n')
 
 
 @pytest.mark.slow
