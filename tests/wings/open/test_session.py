@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from deepnb import Session, open_session
-from deepnb.engine import keys
+from deepnb.engine.request import typed_text
 from deepnb.memory.guarding import heard
 from deepnb.values.budget import NOT_RECORDED
 from deepnb.values.errors import NotFoundError
@@ -117,7 +117,7 @@ def test_a_fork_begins_with_what_the_model_then_had(opened: OpenedSession) -> No
     assert texts[4].endswith("[no result of this call was recorded]") and "Bash is a tool of Claude Code" in texts[4]
     assert texts[5].endswith("\nx")
     state = into.graph.get_state(into.config).values["messages"]
-    assert "SIGNED" not in repr(state) and all(keys.ORIGIN in m.additional_kwargs for m in state)
+    assert "SIGNED" not in repr(state) and all(typed_text(m) == "" for m in state), "nobody here typed it"
     assert [turn.first_words for turn in into.turns] == [turn.first_words for turn in opened.turns]
     assert (into.undo(), into.thread) == ("fork live", "main")
 
