@@ -27,7 +27,7 @@ def run_lab(*, port: int, browser: bool) -> int:
 
 
 def lab_options(notebook: Path, *, port: int, browser: bool, root: bool) -> list[str]:
-    # With all rights (`root`) JupyterLab does not start unasked. The default address is the notebook's, so that the printed one leads there, too.
+    """Return JupyterLab's options: as root it needs leave to start, and the address it prints is the notebook's."""
     options = [str(notebook), "--ip=127.0.0.1", f"--port={port}", f"--LabApp.default_url=/lab/tree/{notebook.name}"]
     if not browser:
         options.append("--no-browser")
